@@ -1,0 +1,133 @@
+"""All rules of one object at once: what the constructs and the command line ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence
+
+from muster_core.contract import RENDEZVOUS_PORT, TORCH
+from muster_core.instances import EFA_ONLY, InstanceType
+from muster_core.rules import (
+    capacity,
+    environment,
+    image,
+    instance,
+    launcher,
+    memory,
+    network,
+    nodes,
+    retry,
+    sizes,
+)
+
+if TYPE_CHECKING:
+    from muster_core.rules.problem import Number, Problem
+
+
+@dataclass(frozen=True)
+class ClusterRequest:
+    """What a cluster asks for. A token, or None, is not judged.
+
+    Attributes:
+        max_nodes: Nodes that the cluster may have.
+        interface_type: Kind of the interfaces beside the primary one. Default: ``efa-only``.
+        availability_zone: Name of the zone. Default: None.
+        subnet_cidr: IPv4 block of the subnet. Default: None.
+        max_vcpus: ``maxvCpus`` of the environment. Default: None.
+    """
+
+    max_nodes: Number
+    interface_type: str = EFA_ONLY
+    availability_zone: Optional[str] = None
+    subnet_cidr: Optional[str] = None
+    max_vcpus: Optional[Number] = None
+
+
+@dataclass(frozen=True)
+class JobRequest:
+    """What a job asks for. A token, or None, is not judged.
+
+    Attributes:
+        nodes: Nodes of the job.
+        max_nodes: Nodes that its cluster may have. Default: None.
+        launcher: Name of the launcher. Default: ``torch``.
+        launcher_options: Its options by argument. Default: none.
+        command: What the launcher starts, with arguments. Default: none.
+        environment: Variables by name. Default: none.
+        secrets: Names of variables that come from secrets. Default: none.
+        image: The image's URI. Default: None.
+        memory_mib: Memory in MiB. Default: None.
+        shared_memory_mib: Shared memory in MiB. Default: None.
+        timeout_seconds: Timeout of an attempt in seconds. Default: None.
+        attempts: Number of attempts. Default: None.
+        evaluate_on_exit: Retry rules in Batch's form. Default: none.
+        rendezvous_port: Port of the coordinator. Default: the contract's.
+    """
+
+    nodes: Number
+    max_nodes: Optional[Number] = None
+    launcher: str = TORCH.name
+    launcher_options: Mapping[str, object] = field(default_factory=dict)
+    command: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    secrets: Sequence[str] = ()
+    image: Optional[str] = None
+    memory_mib: Optional[Number] = None
+    shared_memory_mib: Optional[Number] = None
+    timeout_seconds: Optional[Number] = None
+    attempts: Optional[Number] = None
+    evaluate_on_exit: Sequence[Mapping[str, str]] = ()
+    rendezvous_port: int = RENDEZVOUS_PORT
+
+
+def cluster(facts: InstanceType, request: ClusterRequest) -> List[Problem]:
+    """Everything that is certainly wrong with a cluster.
+
+    Args:
+        facts: The instance type.
+        request: What the cluster asks for.
+
+    Returns:
+        The problems, none where the cluster is right.
+    """
+    return [
+        *instance.check(facts),
+        *capacity.on_demand(facts),
+        *network.interfaces(facts, request.interface_type),
+        *nodes.max_nodes(request.max_nodes),
+        *capacity.max_vcpus(facts, request.max_nodes, request.max_vcpus),
+        *network.subnet_size(facts, request.max_nodes, request.subnet_cidr, request.interface_type),
+        *network.zone(request.availability_zone),
+    ]
+
+
+def job(facts: InstanceType, request: JobRequest) -> List[Problem]:
+    """Everything that is certainly wrong with a multi-node job.
+
+    Args:
+        facts: The instance type of its nodes.
+        request: What the job asks for.
+
+    Returns:
+        The problems, none where the job is right.
+    """
+    return [
+        *nodes.count(request.nodes, request.max_nodes),
+        *image.uri(request.image),
+        *launcher.check(request.launcher, request.launcher_options, request.rendezvous_port),
+        *environment.command(request.command),
+        *environment.names(request.environment, request.launcher),
+        *environment.names(request.secrets, request.launcher, "secrets"),
+        *environment.secrets(request.environment, request.secrets),
+        *memory.size(facts, request.memory_mib),
+        *memory.shared(request.memory_mib, request.shared_memory_mib),
+        *retry.timeout(request.timeout_seconds),
+        *retry.attempts(request.attempts),
+        *retry.rules(request.evaluate_on_exit),
+    ]
+
+
+def catalogue() -> Dict[str, str]:
+    """Every rule: id -> what it holds, in a sentence."""
+    modules = (instance, nodes, capacity, network, memory, environment, sizes, retry, image, launcher)
+    return {rule: text for module in modules for rule, text in module.RULES.items()}
