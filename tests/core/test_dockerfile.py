@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from muster_core.dockerfile import Dockerfile, DockerfileError, Heredoc, Instruction, parse
 
 
@@ -129,12 +130,11 @@ def test_heredocs() -> None:
     assert user.line == 10
 
 
-@pytest.mark.parametrize("text", ["RUN cat <<< x", "CMD cat <<EOF", 'RUN ["<<EOF"]', "ONBUILD", "RUN a << b"])
+@pytest.mark.parametrize(
+    "text", ["RUN cat <<< x", "CMD cat <<EOF", 'RUN ["<<EOF"]', "RUN a << b", "RUN a '<<b'"]
+)
 def test_what_is_no_heredoc(text: str) -> None:
-    try:
-        assert the(text).heredocs == ()
-    except DockerfileError as error:
-        assert "heredoc" not in str(error)
+    assert the(text).heredocs == ()
 
 
 def test_a_heredoc_of_onbuild() -> None:
@@ -168,8 +168,10 @@ def test_a_heredoc_of_onbuild() -> None:
         ("# escape=`\n# escape=`\nFROM a", "line 2: the directive 'escape' stands twice"),
         (
             "FROM a\nRUN x \\\n  y \\\n# end\n",
-            "line 3: the file ends in an open continuation (\\) of the instruction in line 2; "
-            "remove the character at the end of the line",
+            (
+                "line 3: the file ends in an open continuation (\\) of the instruction in line 2; "
+                "remove the character at the end of the line"
+            ),
         ),
         (
             "FROM a\nRUN <<EOF\nx\n",
@@ -195,38 +197,40 @@ def test_a_list_too_deep_for_json_is_the_shell_form() -> None:
 
 PIECES = st.sampled_from(
     [
-        "FROM a",
-        " AS b",
-        "COPY --from=x ",
-        "RUN ",
-        "ENV ",
-        "ARG A",
-        "=",
-        "$",
-        "{",
-        "}",
-        "<<EOF",
-        "EOF",
-        "\\",
-        "`",
-    ]
-    + [
-        "\n",
-        "\r\n",
-        " ",
-        "\t",
-        '"',
-        "'",
-        "[",
-        "]",
-        "#",
-        "# escape=`",
-        "ONBUILD ",
-        "--",
-        ",",
-        "\ufeff",
-        "\x0b",
-        "²",
+        *(
+            "FROM a",
+            " AS b",
+            "COPY --from=x ",
+            "RUN ",
+            "ENV ",
+            "ARG A",
+            "=",
+            "$",
+            "{",
+            "}",
+            "<<EOF",
+            "EOF",
+            "\\",
+            "`",
+        ),
+        *(
+            "\n",
+            "\r\n",
+            " ",
+            "\t",
+            '"',
+            "'",
+            "[",
+            "]",
+            "#",
+            "# escape=`",
+            "ONBUILD ",
+            "--",
+            ",",
+            "\ufeff",
+            "\x0b",
+            "²",
+        ),
     ]
 )
 
@@ -235,8 +239,10 @@ PIECES = st.sampled_from(
 def test_nothing_crashes_it(text: str) -> None:
     try:
         dockerfile = parse(text)
-    except DockerfileError as error:
-        assert 1 <= error.line <= text.count("\n") + 1
+    except DockerfileError as caught:
+        error = caught
     else:
         lines = [one.line for stage in dockerfile.stages for one in stage.instructions]
         assert lines == sorted(set(lines))
+        return
+    assert 1 <= error.line <= text.count("\n") + 1

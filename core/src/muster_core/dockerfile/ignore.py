@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import List, NamedTuple, Pattern, Tuple
+from typing import List, Match, NamedTuple, Pattern, Tuple
 
 from muster_core.dockerfile.model import DockerfileError
 
@@ -88,9 +88,14 @@ def _expression(pattern: str) -> str:
 
 
 def _character_class(inside: str) -> str:
-    """Such as ``a-z`` or ``^0-9``, whose other characters stand for themselves."""
+    """Such as ``a-z`` or ``^0-9``; every other character stands for itself."""
     if not inside:
         raise re.error("a [ is not closed")
     negated = inside.startswith("^")
-    body = re.sub(r"[\[\]\\&|~^]", r"\\\g<0>", inside[negated:])
+    body = re.sub(r"(.)-(.)|(.)", _range, inside[negated:], flags=re.DOTALL)
     return f"[{'^' if negated else ''}{body}]"
+
+
+def _range(match: Match[str]) -> str:
+    low, high, single = match.groups()
+    return re.escape(single) if single else f"{re.escape(low)}-{re.escape(high)}"
