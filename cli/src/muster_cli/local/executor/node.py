@@ -1,0 +1,174 @@
+"""One node of one attempt, from its network and image to its end."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from typing import TYPE_CHECKING
+
+from muster_cli.local.executor import environment, plan, records, secrets
+from muster_cli.local.executor.logs import LogError, LogWriter, log_target
+from muster_cli.local.executor.networks import NetworkError, NodeNetwork
+from muster_cli.local.executor.networks.base import rendezvous_variables
+from muster_cli.local.executor.process import NodeError, NodeProcess
+from muster_cli.local.executor.secrets import SecretError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any
+
+    from moto.logs.models import LogsBackend
+
+    from muster_cli.local.executor.environment import NodeIdentity
+    from muster_cli.local.executor.image import ImageResolver, Root
+    from muster_cli.local.executor.node_init import Plan
+    from muster_cli.local.executor.nodes import NodeAttempt
+    from muster_cli.local.executor.plan import JobPlan
+
+LOG_SECONDS = 5.0
+"""How long output may still come after a node's end: only somebody outside it could hold the pipe."""
+
+
+class StartError(Exception):
+    """A node could not start; the text is the container's ``reason``."""
+
+
+class Node:
+    """A node that is to run.
+
+    Args:
+        job: Its job.
+        identity: What Batch tells it.
+        folder: A folder of its own in the state folder.
+        place: Its place in the network.
+        main: The main node's place.
+        ended: Called with the exit code, from another thread.
+    """
+
+    def __init__(
+        self,
+        job: JobPlan,
+        identity: NodeIdentity,
+        *,
+        folder: Path,
+        place: NodeNetwork,
+        main: NodeNetwork,
+        ended: Callable[[int], None],
+    ) -> None:
+        self.identity = identity
+        self._job = job
+        self._container: dict[str, Any] = job.container(identity.node)
+        self._folder = folder
+        self.place = place
+        self._main = main
+        self._ended = ended
+        self._process: NodeProcess | None = None
+        self._reader: threading.Thread | None = None
+
+    def start(self, resolve: ImageResolver, logs: LogsBackend, attempt: NodeAttempt) -> None:
+        """Start the node.
+
+        Args:
+            resolve: Finds its image.
+            logs: Where its output goes.
+            attempt: Takes note of address and log stream.
+
+        Raises:
+            StartError: It could not.
+        """
+        attempt.address = self.place.address
+        try:
+            target = log_target(self._container, self._job.definition_name, attempt.task_id)
+            writer = LogWriter(logs, target)
+            self._process = NodeProcess(self._plan(resolve), self._on_end)
+            records.write(self._folder, self._process.pid)
+            self._reader = threading.Thread(
+                target=writer.follow, args=(self._process.output,), name=f"log-{target.stream}", daemon=True
+            )
+            self._reader.start()
+            attempt.log_stream = target.stream
+            self._process.start()
+        except (SecretError, NetworkError) as error:
+            raise StartError(str(error)) from error
+        except (NodeError, LogError) as error:
+            raise StartError(f"CannotStartContainerError: {error}") from error
+
+    def _on_end(self, code: int) -> None:
+        """Tell of the end when all output is in the log: a verdict must not come after the status."""
+        assert self._reader is not None  # noqa: S101  started before the process
+        self._reader.join(LOG_SECONDS)
+        self._ended(code)
+
+    def _plan(self, resolve: ImageResolver) -> Plan:
+        root = self._root(resolve)
+        argv = root.argv(plan.command(self._container, self._job.parameters))
+        if not argv:
+            raise NodeError("no command specified, neither by the job nor by the image")
+        return {
+            "argv": argv,
+            "cwd": str(root.cwd),
+            "env": self._environment(root),
+            "user": self._container.get("user") or root.user or "",
+            "namespace": self.place.namespace_path,
+            "hostname": self.place.hostname,
+            "hosts": str(self._hosts()) if self.place.namespace else "",
+            "shm_mib": plan.shared_memory(self._container),
+            "init": plan.has_init(self._container),
+        }
+
+    def _root(self, resolve: ImageResolver) -> Root:
+        uri = self._container.get("image", "")
+        try:
+            return resolve(uri).materialise(self._folder / "root")
+        except Exception as error:
+            raise StartError(f"CannotPullContainerError: {uri}: {error}") from error
+
+    def _environment(self, root: Root) -> dict[str, str]:
+        home, temporary = self._folder / "home", self._folder / "tmp"
+        for folder in (home, temporary):
+            folder.mkdir(parents=True, exist_ok=True)
+        hostname = self.place.hostname if self.place.namespace else ""
+        return plan.with_interpreter(
+            environment.node_environment(
+                base=plan.base_environment(home, temporary, hostname),
+                image=root.environment,
+                user=plan.user_environment(self._container),
+                secrets=secrets.resolve(
+                    self._container.get("secrets") or (), self._job.account, self._job.region
+                ),
+                cloud=environment.cloud_variables(
+                    self.place.endpoint, self._job.region, str(self._folder / "no-aws-configuration")
+                ),
+                own={
+                    **environment.batch_variables(self.identity),
+                    **rendezvous_variables(self._main, self.place),
+                },
+            )
+        )
+
+    def _hosts(self) -> Path:
+        """The node's /etc/hosts: its own name and the main node's, as the VPC's name server knows them."""
+        path = self._folder / "hosts"
+        names = {place.address: place.hostname for place in (self.place, self._main)}
+        lines = ["127.0.0.1 localhost", *(f"{address} {name}" for address, name in names.items())]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    def terminate(self) -> None:
+        """Send SIGTERM to the program."""
+        if self._process:
+            self._process.terminate()
+
+    def kill(self) -> None:
+        """Kill the node with everything in it."""
+        if self._process:
+            self._process.kill()
+
+    def clear(self) -> None:
+        """Remove what is left when the node has ended; one that still runs dies."""
+        if self._process:
+            self._process.close()
+        if self._reader:
+            self._reader.join(LOG_SECONDS)
+        shutil.rmtree(self._folder, ignore_errors=True)
