@@ -1,0 +1,1 @@
+"""How the nodes of a job find one another and stay in touch."""
