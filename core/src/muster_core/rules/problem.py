@@ -38,8 +38,11 @@ def is_token_number(value: object) -> bool:
 
 
 def is_token_text(value: object) -> bool:
-    """Whether a text holds a part that is known at deployment only (``${Token[...]}``)."""
-    return isinstance(value, str) and "${Token[" in value
+    """Whether a text holds a part that is known at deployment only.
+
+    CDK writes ``${Token[...]}`` in a text, and a list of one ``#{Token[...]}`` for a list.
+    """
+    return isinstance(value, str) and ("${Token[" in value or "#{Token[" in value)
 
 
 def known(value: Optional[Number]) -> Optional[Number]:

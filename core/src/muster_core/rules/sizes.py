@@ -33,17 +33,17 @@ RULES: Rules = {
 
 def definition(request: Mapping[str, object]) -> List[Problem]:
     """A job definition, as ``RegisterJobDefinition`` takes it, is within Batch's limit."""
-    return _bytes("sizes.definition", "the job definition", _length(request), DEFINITION_LIMIT)
+    return _bytes("sizes.definition", "the job definition is", _length(request), DEFINITION_LIMIT)
 
 
 def submission(request: Mapping[str, object]) -> List[Problem]:
     """A submission, as ``SubmitJob`` takes it, is within Batch's limit."""
-    return _bytes("sizes.submission", "the submission", _length(request), SUBMISSION_LIMIT)
+    return _bytes("sizes.submission", "the submission is", _length(request), SUBMISSION_LIMIT)
 
 
 def overrides(request: Mapping[str, object]) -> List[Problem]:
     """The overrides of one container, as ``containerOverrides``, are within ECS's limit."""
-    return _bytes("sizes.overrides", "the overrides of a node", _length(request), OVERRIDES_LIMIT)
+    return _bytes("sizes.overrides", "the overrides of a node are", _length(request), OVERRIDES_LIMIT)
 
 
 def name(value: Optional[str], argument: str = "job_name") -> List[Problem]:
@@ -70,7 +70,7 @@ def _bytes(rule: str, what: str, length: int, limit: int) -> List[Problem]:
     return [
         Problem(
             rule,
-            f"{what} is too large, got {length} bytes; AWS allows {limit}; "
+            f"{what} too large, got {length} bytes; AWS allows {limit}; "
             "shorten environment and command, or read long settings from a file or from S3",
         )
     ]
