@@ -73,7 +73,7 @@ def test_the_files_that_a_build_sees(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     (tmp_path / "link").symlink_to("src")
     rules = IgnoreRules.parse("data\n!data/keep\n")
-    assert list(context_files(tmp_path, rules, without=("__pycache__",))) == [
+    assert list(context_files(tmp_path, rules, skip=lambda path: path.endswith("__pycache__"))) == [
         "a.txt",
         "b.py",
         "data/keep",

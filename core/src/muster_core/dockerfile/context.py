@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Collection, Iterator, Optional
+from typing import TYPE_CHECKING, Callable, Iterator, Optional
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,9 @@ def ignore_file(folder: Path, dockerfile: str) -> Optional[Path]:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def context_files(folder: Path, rules: IgnoreRules, *, without: Collection[str] = ()) -> Iterator[str]:
+def context_files(
+    folder: Path, rules: IgnoreRules, *, skip: Callable[[str], bool] = lambda _: False
+) -> Iterator[str]:
     """Paths of all that a build sees: files, links and folders, sorted, with forward slashes.
 
     Links are not followed. A folder that is ignored itself is listed only by what an exception
@@ -34,20 +36,19 @@ def context_files(folder: Path, rules: IgnoreRules, *, without: Collection[str] 
     Args:
         folder: The folder of the build.
         rules: What to ignore.
-        without: Names of files and folders to pass over at any depth. Default: none.
+        skip: Tells of a path whether to pass over it and all below. Default: nothing is skipped.
     """
-    yield from _below(folder, "", rules, without)
+    yield from _below(folder, "", rules, skip)
 
 
-def _below(folder: Path, prefix: str, rules: IgnoreRules, without: Collection[str]) -> Iterator[str]:
+def _below(folder: Path, prefix: str, rules: IgnoreRules, skip: Callable[[str], bool]) -> Iterator[str]:
     with os.scandir(folder / prefix) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:
         path = prefix + entry.name
-        if entry.name in without:
+        if skip(path):
             continue
-        ignored = rules.ignores(path)
-        if not ignored:
+        if not rules.ignores(path):
             yield path
         if entry.is_dir(follow_symlinks=False) and not rules.prunes(path):
-            yield from _below(folder, f"{path}/", rules, without)
+            yield from _below(folder, f"{path}/", rules, skip)
