@@ -7,7 +7,10 @@ a failure whose last lines speak of a broken peer waits a moment for a better on
 
 from __future__ import annotations
 
-from muster_core.contract import Failure
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from muster_core.contract import Failure
 
 SETTLE = 0.7
 """Seconds that a symptom waits for its cause."""

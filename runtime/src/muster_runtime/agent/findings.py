@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import socket
-from typing import Mapping
+from typing import TYPE_CHECKING, Mapping
 
 from muster_runtime.agent.config import resolve, unknown_variables
 from muster_runtime.agent.errors import MusterError
 from muster_runtime.agent.identity import Node, identify, node_order
 from muster_runtime.agent.network import Network, find_network
-from muster_runtime.agent.record import Request
 from muster_runtime.agent.rendezvous.roster import Facts, make_roster
 from muster_runtime.launchers import load
 from muster_runtime.launchers.base import Job, Launcher
+
+if TYPE_CHECKING:
+    from muster_runtime.agent.record import Request
 
 Findings = Mapping[str, Mapping[str, object]]
 
@@ -51,11 +53,11 @@ def _first_process(
     environ: Mapping[str, str], node: Node, network: Network, launcher: Launcher
 ) -> dict[str, str]:
     """Give what the launcher would add to the environment of this node's first process."""
-    nodes = {index: Facts(index, "", "", launcher.slots) for index in range(node.count)}
+    nodes = {index: Facts(index, "", "", launcher.slots) for index in range(node.nodes)}
     main = network.address if node.is_main else node.main_address or ""
     nodes[node.main_index] = nodes[node.main_index]._replace(address=main)
     roster = make_roster(nodes, node.main_index, launcher.share(network))
-    position = node_order(node.count, node.main_index).index(node.index)
+    position = node_order(node.nodes, node.main_index).index(node.node_index)
     added = launcher.programs(roster, position, network)[0].environ
     return {name: value for name, value in sorted(added.items()) if environ.get(name) != value}
 

@@ -27,9 +27,9 @@ class Node(NamedTuple):
     """Job id without a node's suffix."""
     attempt: int
     """From 1."""
-    index: int
+    node_index: int
     main_index: int
-    count: int
+    nodes: int
     """Number of nodes."""
     main_address: str | None
     """IPv4 address of the main node; None on the main node itself."""
@@ -37,7 +37,7 @@ class Node(NamedTuple):
     @property
     def is_main(self) -> bool:
         """Whether this is the main node."""
-        return self.index == self.main_index
+        return self.node_index == self.main_index
 
 
 def node_order(count: int, main_index: int) -> list[int]:
@@ -69,9 +69,9 @@ def identify(environ: Mapping[str, str]) -> Node:
     return Node(
         job=job,
         attempt=numbers[BATCH_JOB_ATTEMPT],
-        index=numbers[BATCH_NODE_INDEX],
+        node_index=numbers[BATCH_NODE_INDEX],
         main_index=numbers[BATCH_MAIN_NODE_INDEX],
-        count=numbers[BATCH_NUM_NODES],
+        nodes=numbers[BATCH_NUM_NODES],
         main_address=address,
     )
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from typing import Iterator
+from typing import TYPE_CHECKING, Iterator
 
 from muster_core.contract import EXIT_SOFTWARE, SIGNAL_BASE, Failure
 from muster_runtime.agent.errors import MusterError
-from muster_runtime.agent.identity import Node
-from muster_runtime.agent.loop import Loop
-from muster_runtime.agent.output import Writer
 from muster_runtime.agent.rendezvous.group import Group, node_failure
-from muster_runtime.agent.supervisor import Rank, Supervisor
+
+if TYPE_CHECKING:
+    from muster_runtime.agent.identity import Node
+    from muster_runtime.agent.loop import Loop
+    from muster_runtime.agent.output import Writer
+    from muster_runtime.agent.supervisor import Rank, Supervisor
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Signals that end the job, everywhere."""
@@ -56,7 +58,7 @@ class Life:
         self.code = self.code or code
         self._writer.log(f"error: {reason}")
         self._group.report(
-            node_failure(self._node.index, self._host, code, f"node {self._node.index}: {reason}")
+            node_failure(self._node.node_index, self._host, code, f"node {self._node.node_index}: {reason}")
         )
 
     def take_signal(self, number: int) -> None:
@@ -76,14 +78,14 @@ class Life:
     def take_exit(self, rank: Rank) -> None:
         """Act on the end of one of this node's processes."""
         code = rank.code or 0
-        reason = f"rank {rank.number} on node {self._node.index} {ending(code)}"
+        reason = f"rank {rank.number} on node {self._node.node_index} {ending(code)}"
         if code == 0 or self._group.end is not None:
             self._writer.log(reason)
             return
         self._writer.log(f"error: {reason}")
         self._group.report(
             Failure(
-                node=self._node.index,
+                node=self._node.node_index,
                 rank=rank.number,
                 host=self._host,
                 code=code,

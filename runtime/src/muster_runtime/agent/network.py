@@ -6,12 +6,14 @@ import fcntl
 import socket
 import struct
 import sys
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from muster_core.contract import BATCH_MAIN_NODE_ADDRESS, ENV_LOCAL
-from muster_runtime.agent.config import Config
 from muster_runtime.agent.errors import ConfigError, NetworkError
-from muster_runtime.agent.identity import Node
+
+if TYPE_CHECKING:
+    from muster_runtime.agent.config import Config
+    from muster_runtime.agent.identity import Node
 
 _ANYWHERE = (
     "192.0.2.1"  # a documentation address (RFC 5737): routed by the default route, and nothing is sent
@@ -73,7 +75,7 @@ def _default_address(node: Node) -> str:
     ]
     if usable:
         return usable[0]  # an isolated subnet has no default route
-    if node.count == 1:
+    if node.nodes == 1:
         return "127.0.0.1"  # nobody else is to reach it
     raise NetworkError(f"no address that other hosts reach, found {_listing()}")
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from typing import Iterator, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Iterator, Mapping, NamedTuple, Sequence
 
 from muster_core.contract import CONTRACT_VERSION, NodeRow, Verdict
 from muster_runtime.agent.config import Config
-from muster_runtime.agent.identity import Node
 from muster_runtime.agent.loop import now
-from muster_runtime.agent.rendezvous.group import End, Group
-from muster_runtime.agent.rendezvous.roster import Facts
+
+if TYPE_CHECKING:
+    from muster_runtime.agent.identity import Node
+    from muster_runtime.agent.rendezvous.group import End, Group
+    from muster_runtime.agent.rendezvous.roster import Facts
 
 
 class Request(NamedTuple):
@@ -66,14 +68,14 @@ class Record:
             code=end.code,
             first_failure=end.failure,
             phases=self._phases,
-            nodes=[self._row(index) for index in range(node.count if node else 0)],
+            nodes=[self._row(index) for index in range(node.nodes if node else 0)],
             launcher=self._launcher,
             world_size=self._world_size,
             simulated=self.config.local is not None,
         )
 
     def _row(self, index: int) -> NodeRow:
-        own = self.me if self.me is not None and self.me.index == index else None
+        own = self.me if self.me is not None and self.me.node == index else None
         facts = self._facts.get(index, own)
         address, host = (facts.address, facts.host) if facts else ("", "")
         return NodeRow(index=index, address=address, host=host, code=self._codes.get(index))

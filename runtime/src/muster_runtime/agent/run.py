@@ -14,7 +14,7 @@ from muster_runtime.agent.loop import Loop, Signals
 from muster_runtime.agent.network import Network, find_network
 from muster_runtime.agent.output import Writer
 from muster_runtime.agent.record import Record, Request
-from muster_runtime.agent.rendezvous.group import End, Group, failed, node_failure
+from muster_runtime.agent.rendezvous.group import End, Group, Place, failed, node_failure
 from muster_runtime.agent.rendezvous.roster import Facts
 from muster_runtime.agent.supervisor import Supervisor
 from muster_runtime.agent.verdict import verdict_line
@@ -54,9 +54,9 @@ def _phases(request: Request, record: Record, loop: Loop, signals: Signals, writ
         _introduce(request, node, config, writer)
     with record.phase("network"):
         network = find_network(node, config)
-        me = record.me = Facts(node.index, network.address, record.host, launcher.slots)
+        me = record.me = Facts(node.node_index, network.address, record.host, launcher.slots)
         writer.log(f"address {network.address} on {network.interface}")
-    group = _open_group(node, config, me, launcher, network, loop, writer)
+    group = _open_group(Place(node, config, me), launcher, network, loop, writer)
     with contextlib.closing(group), Supervisor(loop, writer) as ranks:
         life = Life(node, record.host, group, ranks, writer)
         signals.tell(life.take_signal)
@@ -66,7 +66,7 @@ def _phases(request: Request, record: Record, loop: Loop, signals: Signals, writ
             group.join()
         with record.phase("launch"), life.guarded():
             if group.roster is not None and group.end is None:
-                position = group.roster.position(node.index)
+                position = group.roster.position(node.node_index)
                 ranks.launch(launcher.programs(group.roster, position, network), life.take_exit)
         with record.phase("supervise"), life.guarded():
             life.supervise(loop)
@@ -85,22 +85,20 @@ def _make_launcher(request: Request, node: Node, config: Config, writer: Writer)
 
 def _introduce(request: Request, node: Node, config: Config, writer: Writer) -> None:
     kind = "main node" if node.is_main else "node"
-    writer.log(f"{kind} {node.index} of {node.count}, job {node.job}, attempt {node.attempt}")
+    writer.log(f"{kind} {node.node_index} of {node.nodes}, job {node.job}, attempt {node.attempt}")
     writer.log(f"config: launcher {request.launcher}, {config.describe()}")
     for warning in unknown_variables(request.environ):
         writer.log(f"warning: {warning}")
 
 
-def _open_group(
-    node: Node, config: Config, me: Facts, launcher: Launcher, network: Network, loop: Loop, writer: Writer
-) -> Group:
-    if node.is_main:
+def _open_group(place: Place, launcher: Launcher, network: Network, loop: Loop, writer: Writer) -> Group:
+    if place.node.is_main:
         from muster_runtime.agent.rendezvous.coordinator import Coordinator  # noqa: PLC0415  one side a node
 
-        return Coordinator(loop, writer.log, node, config, me, launcher.share(network))
+        return Coordinator(loop, writer.log, place, launcher.share(network))
     from muster_runtime.agent.rendezvous.member import Membership  # noqa: PLC0415
 
-    return Membership(loop, writer.log, node, config, me)
+    return Membership(loop, writer.log, place)
 
 
 def _early(error: Exception, record: Record, writer: Writer) -> End:
@@ -111,7 +109,7 @@ def _early(error: Exception, record: Record, writer: Writer) -> End:
     code = error.exit_code if isinstance(error, MusterError) else EXIT_SOFTWARE
     if not isinstance(error, MusterError):
         writer.log(trace(error))
-    index = None if record.node is None else record.node.index
+    index = None if record.node is None else record.node.node_index
     return failed(node_failure(index, record.host, code, str(error) or type(error).__name__), 0.0)
 
 
@@ -123,4 +121,6 @@ def _conclude(end: End, record: Record, writer: Writer) -> None:
         writer.log(f"job {end.outcome} with exit code {end.code}{reason}")
         writer.write(verdict_line(record.verdict(end)))
     else:
-        writer.log(f"node {record.node.index} leaves with exit code {end.code}, job {end.outcome}{reason}")
+        writer.log(
+            f"node {record.node.node_index} leaves with exit code {end.code}, job {end.outcome}{reason}"
+        )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Callable, cast
+from typing import TYPE_CHECKING, Callable, cast
 
 from muster_core.contract import LAUNCHERS
-from muster_runtime.launchers.base import Job, Launcher
+
+if TYPE_CHECKING:
+    from muster_runtime.launchers.base import Job, Launcher
 
 
 def load(name: str) -> Callable[[Job], Launcher]:

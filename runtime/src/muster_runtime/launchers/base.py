@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Mapping, NamedTuple, Protocol, Sequence
+from typing import TYPE_CHECKING, Mapping, NamedTuple, Protocol, Sequence
 
-from muster_runtime.agent.config import Config
-from muster_runtime.agent.network import Network
-from muster_runtime.agent.rendezvous.group import Log
-from muster_runtime.agent.rendezvous.roster import Roster
-from muster_runtime.agent.supervisor import Program
+if TYPE_CHECKING:
+    from muster_runtime.agent.config import Config
+    from muster_runtime.agent.network import Network
+    from muster_runtime.agent.rendezvous.group import Log
+    from muster_runtime.agent.rendezvous.roster import Roster
+    from muster_runtime.agent.supervisor import Program
 
 Options = Mapping[str, object]
 """A launcher's options by name in snake case; an option that was not given is absent."""

@@ -6,14 +6,16 @@ import os
 import shutil
 import socket
 import sys
-from typing import Mapping
+from typing import TYPE_CHECKING, Mapping
 
 from muster_core.contract import ENV_JOB_SECRET, MASTER_PORT
 from muster_runtime.agent.errors import LaunchError, NetworkError
-from muster_runtime.agent.network import Network
-from muster_runtime.agent.rendezvous.roster import Roster
 from muster_runtime.agent.supervisor import Program
-from muster_runtime.launchers.base import Job
+
+if TYPE_CHECKING:
+    from muster_runtime.agent.network import Network
+    from muster_runtime.agent.rendezvous.roster import Roster
+    from muster_runtime.launchers.base import Job
 
 _PORT = "master_port"
 _NEIGHBOURS = 100  # ports above the default that are tried when it is taken
@@ -64,10 +66,7 @@ class TorchLauncher:
             NetworkError: the port that was asked for is taken, or all near the default are.
         """
         asked = self._job.options.get(_PORT)
-        if isinstance(asked, int):
-            candidates = range(asked, asked + 1)
-        else:
-            candidates = self._candidates()
+        candidates = range(asked, asked + 1) if isinstance(asked, int) else self._candidates()
         for port in candidates:
             if port != self._job.config.rendezvous_port and _is_free(network.address, port):
                 return {_PORT: port}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from typing import Callable
+from typing import TYPE_CHECKING, Callable
 
 from muster_runtime.agent.errors import ProtocolError, RefusedError
 from muster_runtime.agent.loop import READ, WRITE, Loop, Timer, now
 from muster_runtime.agent.rendezvous.messages import CAUSE_PROTOCOL, Message
-from muster_runtime.agent.rendezvous.protocol import Session
+
+if TYPE_CHECKING:
+    from muster_runtime.agent.rendezvous.protocol import Session
 
 _PIECE = 65536
 _OUTGOING_LIMIT = 8 << 20  # a peer that takes nothing for so long is as good as lost

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import signal
-from typing import Mapping, NamedTuple
+from typing import TYPE_CHECKING, Mapping, NamedTuple
 
 from muster_core.contract import EXIT_TEMPFAIL, Failure
 from muster_runtime.agent.blame import SETTLE, Blame
-from muster_runtime.agent.config import Config
 from muster_runtime.agent.errors import ProtocolError
-from muster_runtime.agent.identity import Node
 from muster_runtime.agent.loop import Loop, now
 from muster_runtime.agent.rendezvous.authentication import job_key
-from muster_runtime.agent.rendezvous.connection import Connection
 from muster_runtime.agent.rendezvous.door import Door
 from muster_runtime.agent.rendezvous.group import (
     FAILURE_GRACE,
     SUCCESS,
     End,
     Log,
+    Place,
     failed,
     node_failure,
     terminated,
@@ -40,6 +38,9 @@ from muster_runtime.agent.rendezvous.messages import (
 )
 from muster_runtime.agent.rendezvous.protocol import CoordinatorSession
 from muster_runtime.agent.rendezvous.roster import Facts, Roster, compact, make_roster, nodes_text
+
+if TYPE_CHECKING:
+    from muster_runtime.agent.rendezvous.connection import Connection
 
 PROGRESS = 10.0
 """Seconds between two lines that name who is waited for."""
@@ -64,18 +65,15 @@ class Coordinator:
     Args:
         loop: where everything is served.
         log: takes sentences.
-        node: the main node.
-        config: its configuration.
-        me: what the main node says of itself.
+        place: the main node's.
         shared: what its launcher tells the others'.
 
     Raises:
         NetworkError: the rendezvous port cannot be had.
     """
 
-    def __init__(
-        self, loop: Loop, log: Log, node: Node, config: Config, me: Facts, shared: Mapping[str, int]
-    ) -> None:
+    def __init__(self, loop: Loop, log: Log, place: Place, shared: Mapping[str, int]) -> None:
+        node, config, me = place
         self._loop = loop
         self._log = log
         self._node = node
@@ -83,7 +81,7 @@ class Coordinator:
         self._shared = shared
         self._me = me
         self._members: dict[int, Member] = {}
-        self._facts = {me.index: me}
+        self._facts = {me.node: me}
         self._codes: dict[int, int] = {}
         self._blame = Blame()
         self._blamed_at = 0.0
@@ -96,7 +94,7 @@ class Coordinator:
             (me.address, config.rendezvous_port),
             lambda: CoordinatorSession(key, node.job, node.attempt),
             self._admit,
-            max(_LEAST_ROOM, 2 * node.count),
+            room=max(_LEAST_ROOM, 2 * node.nodes),
         )
         self._beat = loop.call_every(config.timeouts.beat, self._tick)
 
@@ -132,20 +130,20 @@ class Coordinator:
     def _missing(self) -> list[int]:
         return [
             index
-            for index in range(self._node.count)
-            if index not in self._members and index != self._me.index
+            for index in range(self._node.nodes)
+            if index not in self._members and index != self._me.node
         ]
 
     def _tell_progress(self) -> None:
         missing = self._missing()
         self._log(
-            f"waiting for nodes: {self._node.count - len(missing)}/{self._node.count}, missing {compact(missing)}"
+            f"waiting for nodes: {self._node.nodes - len(missing)}/{self._node.nodes}, missing {compact(missing)}"
         )
 
     def _report_missing(self) -> None:
         missing = self._missing()
         reason = (
-            f"{nodes_text(missing)} of {self._node.count} did not join within {self._timeouts.rendezvous:g} s"
+            f"{nodes_text(missing)} of {self._node.nodes} did not join within {self._timeouts.rendezvous:g} s"
         )
         told = [self._door.refusals[index] for index in missing if index in self._door.refusals]
         if told:
@@ -157,43 +155,43 @@ class Coordinator:
     def _admit(self, connection: Connection, message: Message) -> None:
         fields = message.fields
         facts = Facts(
-            fields["index"], printable(fields["address"]), printable(fields["host"]), fields["slots"]
+            fields["node"], printable(fields["address"]), printable(fields["host"]), fields["slots"]
         )
         problem = self._problem_of(connection, facts, fields["container"])
         if problem:
             self._door.tell(f"turned away {facts.host} {facts.address}: {problem}")
             connection.refuse(CAUSE_STARTED if self._roster else CAUSE_PLACE, problem)
             return
-        known = self._members.pop(facts.index, None)
+        known = self._members.pop(facts.node, None)
         if known is not None:
             known.connection.close()
-        self._facts[facts.index] = facts
-        self._members[facts.index] = Member(connection, facts, fields["container"])
+        self._facts[facts.node] = facts
+        self._members[facts.node] = Member(connection, facts, fields["container"])
         connection.listen(
-            lambda message: self._hear(facts, connection, message),
+            lambda message: self._hear(facts, message),
             lambda error: self._lose(facts, error),
         )
         self._complete()
 
     def _problem_of(self, connection: Connection, facts: Facts, container: str) -> str | None:
         if self._roster is not None or self._end is not None:
-            return f"the job has started, node {facts.index} comes too late"
-        if facts.index == self._me.index:
-            return f"node {facts.index} is the main node {self._me.host} {self._me.address} itself"
+            return f"the job has started, node {facts.node} comes too late"
+        if facts.node == self._me.node:
+            return f"node {facts.node} is the main node {self._me.host} {self._me.address} itself"
         session = connection.session
-        if not 0 <= facts.index < self._node.count or getattr(session, "claimed", None) != facts.index:
-            return f"node {facts.index} is not of this job of {self._node.count} nodes"
+        if not 0 <= facts.node < self._node.nodes or getattr(session, "claimed", None) != facts.node:
+            return f"node {facts.node} is not of this job of {self._node.nodes} nodes"
         if facts.slots < 1:
-            return f"node {facts.index} has no process to run"
-        known = self._members.get(facts.index)
+            return f"node {facts.node} has no process to run"
+        known = self._members.get(facts.node)
         if known is not None and known.container != container:
-            return f"node {facts.index} is already here: {known.facts.host} {known.facts.address}"
+            return f"node {facts.node} is already here: {known.facts.host} {known.facts.address}"
         return None
 
     def _complete(self) -> None:
         if self._missing() or self._end is not None:
             return
-        self._roster = make_roster(self._facts, self._me.index, self._shared)
+        self._roster = make_roster(self._facts, self._me.node, self._shared)
         nodes = [node._asdict() for node in self._roster.nodes]
         self._tell(encode(START, nodes=nodes, shared=self._shared))
 
@@ -203,23 +201,23 @@ class Coordinator:
         for member in list(self._members.values()):
             member.connection.send(body)
 
-    def _hear(self, facts: Facts, connection: Connection, message: Message) -> None:
+    def _hear(self, facts: Facts, message: Message) -> None:
         if message.kind == FAILED:
             self.report(failure_of(message.fields["failure"]))
         elif message.kind == TERMINATE:
             self._terminate(facts, message.fields["signal"])
         elif message.kind == DONE:
-            self._codes[facts.index] = message.fields["code"]
+            self._codes[facts.node] = message.fields["code"]
 
     def _lose(self, facts: Facts, error: ProtocolError) -> None:
-        del self._members[facts.index]
-        if self._end is not None or facts.index in self._codes:
+        del self._members[facts.node]
+        if self._end is not None or facts.node in self._codes:
             return
         if self._roster is None:
-            self._log(f"node {facts.index} left before the start: {error}")
+            self._log(f"node {facts.node} left before the start: {error}")
             return
-        reason = f"node {facts.index} ({facts.host} {facts.address}) was lost: {error}"
-        self.report(node_failure(facts.index, facts.host, EXIT_TEMPFAIL, reason))
+        reason = f"node {facts.node} ({facts.host} {facts.address}) was lost: {error}"
+        self.report(node_failure(facts.node, facts.host, EXIT_TEMPFAIL, reason))
 
     def _silence(self, member: Member) -> float:
         return now() - max(member.connection.heard, self._loop.stalled_at)
@@ -263,7 +261,7 @@ class Coordinator:
             name = signal.Signals(number).name
         except ValueError:
             name, number = f"signal {number}", signal.SIGTERM
-        self._decide(terminated(facts.index, facts.host, number, name, self._timeouts.grace))
+        self._decide(terminated(facts.node, facts.host, number, name, self._timeouts.grace))
 
     def _decide(self, end: End) -> None:
         if self._end is None:
@@ -274,7 +272,7 @@ class Coordinator:
 
     def done(self, code: int) -> None:
         """Note that the main node's own processes are gone."""
-        self._codes[self._me.index] = code
+        self._codes[self._me.node] = code
 
     def leave(self) -> End:
         """Wait for the others' processes, let them go, and go last."""

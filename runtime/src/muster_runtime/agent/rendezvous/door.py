@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import errno
 import socket
-from typing import Callable
+from typing import TYPE_CHECKING, Callable
 
 from muster_core.contract import ENV_RENDEZVOUS_PORT
 from muster_runtime.agent.errors import NetworkError, ProtocolError
 from muster_runtime.agent.loop import READ, Loop, now
 from muster_runtime.agent.rendezvous.connection import Connection
-from muster_runtime.agent.rendezvous.group import Log
 from muster_runtime.agent.rendezvous.messages import CAUSE_PROTOCOL, JOIN, Message
-from muster_runtime.agent.rendezvous.protocol import CoordinatorSession
+
+if TYPE_CHECKING:
+    from muster_runtime.agent.rendezvous.group import Log
+    from muster_runtime.agent.rendezvous.protocol import CoordinatorSession
 
 _BACKLOG = 4096  # the kernel takes the lesser of this and somaxconn
 _HANDSHAKE = 10.0  # seconds for a greeting
@@ -43,6 +45,7 @@ class Door:
         address: tuple[str, int],
         make_session: Callable[[], CoordinatorSession],
         on_join: Callable[[Connection, Message], None],
+        *,
         room: int,
     ) -> None:
         self._loop = loop

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Callable, Mapping, NamedTuple, Optional, Protocol
+from typing import TYPE_CHECKING, Callable, Mapping, NamedTuple, Optional, Protocol
 
 from muster_core.contract import OUTCOME_FAILED, OUTCOME_SUCCEEDED, OUTCOME_TERMINATED, SIGNAL_BASE, Failure
-from muster_runtime.agent.rendezvous.roster import Facts, Roster
+
+if TYPE_CHECKING:
+    from muster_runtime.agent.config import Config
+    from muster_runtime.agent.identity import Node
+    from muster_runtime.agent.rendezvous.roster import Facts, Roster
 
 FAILURE_GRACE = 1.6
 """Seconds from the first failure's report until SIGKILL: the whole job is over within 2 s."""
+
+
+class Place(NamedTuple):
+    """A node's place in the job."""
+
+    node: Node
+    config: Config
+    me: Facts
+    """What it says of itself."""
 
 
 class End(NamedTuple):

@@ -9,9 +9,7 @@ import socket
 from typing import Mapping
 
 from muster_core.contract import EXIT_CONFIG, EXIT_TEMPFAIL, Failure
-from muster_runtime.agent.config import Config
 from muster_runtime.agent.errors import ProtocolError, RefusedError
-from muster_runtime.agent.identity import Node
 from muster_runtime.agent.loop import WRITE, Loop, now
 from muster_runtime.agent.rendezvous.authentication import job_key
 from muster_runtime.agent.rendezvous.connection import Connection
@@ -20,6 +18,7 @@ from muster_runtime.agent.rendezvous.group import (
     SUCCESS,
     End,
     Log,
+    Place,
     failed,
     node_failure,
     terminated,
@@ -59,12 +58,11 @@ class Membership:
     Args:
         loop: where everything is served.
         log: takes sentences.
-        node: this node.
-        config: its configuration.
-        me: what it says of itself.
+        place: this node's.
     """
 
-    def __init__(self, loop: Loop, log: Log, node: Node, config: Config, me: Facts) -> None:
+    def __init__(self, loop: Loop, log: Log, place: Place) -> None:
+        node, config, me = place
         self._loop = loop
         self._log = log
         self._node = node
@@ -100,7 +98,7 @@ class Membership:
 
     def facts(self) -> Mapping[int, Facts]:
         """Give this node alone."""
-        return {self._me.index: self._me}
+        return {self._me.node: self._me}
 
     # --- joining ------------------------------------------------------------------------------
 
@@ -123,7 +121,7 @@ class Membership:
         if not self._joined:
             self._fail(
                 EXIT_TEMPFAIL,
-                f"node {self._node.index} could not join the main node {self._target[0]}:{self._target[1]} "
+                f"node {self._node.node_index} could not join the main node {self._target[0]}:{self._target[1]} "
                 f"within {self._timeouts.rendezvous:g} s: {self._obstacle}",
             )
 
@@ -153,7 +151,7 @@ class Membership:
             self._give_up(sock, os.strerror(code))
             return
         self._connecting = None
-        session = MemberSession(self._key, Claim(self._node.job, self._node.attempt, self._node.index))
+        session = MemberSession(self._key, Claim(self._node.job, self._node.attempt, self._node.node_index))
         self._connection = Connection(self._loop, sock, session, self._hear, self._lose)
 
     def _retry(self, obstacle: str) -> None:
@@ -221,7 +219,7 @@ class Membership:
 
     def _fail(self, code: int, reason: str, node: int | None = None) -> None:
         if self._end is None:
-            index = self._node.index if node is None else node
+            index = self._node.node_index if node is None else node
             host = self._me.host if node is None else ""
             self._end = failed(node_failure(index, host, code, reason), FAILURE_GRACE)
 
@@ -234,7 +232,7 @@ class Membership:
         self._send(encode(TERMINATE, signal=int(number)))
         if self._end is None:
             name = signal.Signals(number).name
-            self._end = terminated(self._me.index, self._me.host, number, name, self._timeouts.grace)
+            self._end = terminated(self._me.node, self._me.host, number, name, self._timeouts.grace)
 
     # --- leaving ------------------------------------------------------------------------------
 

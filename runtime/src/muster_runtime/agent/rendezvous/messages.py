@@ -6,10 +6,12 @@ A body is a JSON object: ``kind`` and exactly the fields of that kind.
 from __future__ import annotations
 
 import json
-from typing import Any, Mapping, NamedTuple, Optional, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional, Tuple, Type, Union
 
-from muster_core.contract import Failure
 from muster_runtime.agent.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from muster_core.contract import Failure
 
 HELLO = "hello"
 CHALLENGE = "challenge"
@@ -35,10 +37,10 @@ _NUMBER = (int, float)
 _OPTIONAL_OBJECT = (dict, type(None))
 
 SHAPES: Mapping[str, Mapping[str, _Types]] = {
-    HELLO: {"contract": int, "job": str, "attempt": int, "index": int, "nonce": str},
+    HELLO: {"contract": int, "job": str, "attempt": int, "node": int, "nonce": str},
     CHALLENGE: {"nonce": str},
     REFUSED: {"cause": str, "reason": str},
-    JOIN: {"index": int, "address": str, "host": str, "slots": int, "container": str},
+    JOIN: {"node": int, "address": str, "host": str, "slots": int, "container": str},
     START: {"nodes": list, "shared": dict},
     BEAT: {},
     FAILED: {"failure": dict},

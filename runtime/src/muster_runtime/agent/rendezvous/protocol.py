@@ -47,7 +47,7 @@ class Claim(NamedTuple):
 
     job: str
     attempt: int
-    index: int
+    node: int
     contract: int = CONTRACT_VERSION
 
 
@@ -209,7 +209,7 @@ class CoordinatorSession(Session):
         self._compare(hello)
         if not agrees(code, mac(self._job_key, 0, body)):
             raise RefusedError(CAUSE_SECRET, "the job's secret differs")
-        self.claimed = hello.fields["index"]
+        self.claimed = hello.fields["node"]
         own = os.urandom(NONCE_SIZE)
         theirs, ours = session_keys(self._job_key, nonce_of(hello), own)
         self._keys = (ours, theirs)
@@ -221,7 +221,7 @@ class CoordinatorSession(Session):
         if contract != CONTRACT_VERSION:
             raise RefusedError(
                 CAUSE_CONTRACT,
-                f"node {hello.fields['index']} speaks contract {contract}, the job {CONTRACT_VERSION}",
+                f"node {hello.fields['node']} speaks contract {contract}, the job {CONTRACT_VERSION}",
             )
         if job != self._job:
             raise RefusedError(CAUSE_JOB, f"node of job {printable(job)!r}, this is {self._job!r}")

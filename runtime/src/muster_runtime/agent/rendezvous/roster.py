@@ -8,13 +8,14 @@ from muster_runtime.agent.errors import ProtocolError
 from muster_runtime.agent.identity import node_order
 from muster_runtime.agent.rendezvous.messages import check
 
-_NODE = {"index": int, "address": str, "host": str, "slots": int}
+_NODE = {"node": int, "address": str, "host": str, "slots": int}
 
 
 class Facts(NamedTuple):
     """What a node says of itself when it joins."""
 
-    index: int
+    node: int
+    """Its index."""
     address: str
     host: str
     slots: int
@@ -40,7 +41,7 @@ class Roster(NamedTuple):
 
     def position(self, index: int) -> int:
         """Give the group rank of a node."""
-        return [node.index for node in self.nodes].index(index)
+        return [node.node for node in self.nodes].index(index)
 
     def first_rank(self, position: int) -> int:
         """Give the global rank of the first process of the node with this group rank."""
