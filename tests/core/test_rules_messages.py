@@ -426,6 +426,7 @@ def test_sizes_at_and_above_the_limit() -> None:
 def test_a_size_counts_bytes_and_no_tokens() -> None:
     assert sizes.definition({"x": "ä" * 12_284}) == []
     assert len(sizes.definition({"x": "ä" * 12_285})) == 1
+    assert sizes.definition({"x": object()}) == []
     assert sizes.definition({"x": "${Token[TOKEN.123]}" * 2000, "y": [-1.8881545897087827e289] * 10}) == []
 
 

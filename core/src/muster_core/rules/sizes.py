@@ -60,7 +60,7 @@ def name(value: Optional[str], argument: str = "job_name") -> List[Problem]:
 
 
 def _length(request: Mapping[str, object]) -> int:
-    text = json.dumps(request, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(request, separators=(",", ":"), ensure_ascii=False, default=lambda _: "")
     return len(_TOKEN.sub("", text).encode())
 
 
