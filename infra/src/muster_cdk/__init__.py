@@ -1,3 +1,26 @@
 """AWS CDK constructs for multi-node GPU training on AWS Batch."""
 
+from muster_cdk.cluster import GpuCluster
+from muster_cdk.compute_environment import GpuComputeEnvironment
+from muster_cdk.image import TrainingImage
+from muster_cdk.job_queue import TrainingQueue
+from muster_cdk.launch_template import EfaLaunchTemplate
+from muster_cdk.launcher import Launcher
+from muster_cdk.network import EfaSecurityGroup, TrainingNetwork
+from muster_cdk.repository import TrainingRepository
+from muster_cdk.training_job import MultiNodeTrainingJob
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "EfaLaunchTemplate",
+    "EfaSecurityGroup",
+    "GpuCluster",
+    "GpuComputeEnvironment",
+    "Launcher",
+    "MultiNodeTrainingJob",
+    "TrainingImage",
+    "TrainingNetwork",
+    "TrainingQueue",
+    "TrainingRepository",
+]

@@ -1,0 +1,191 @@
+"""GpuCluster: from an instance type to a queue that runs multi-node jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecr as ecr
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from muster_cdk import network, roles
+from muster_cdk.coercion import to_count, to_instance_name, to_mebibytes, to_strings, to_text
+from muster_cdk.compute_environment import DEFAULT_STRATEGY, GpuComputeEnvironment
+from muster_cdk.job_queue import TrainingQueue
+from muster_cdk.launch_template import DEFAULT_ROOT_GIB, EfaLaunchTemplate
+from muster_cdk.repository import TrainingRepository
+from muster_cdk.validation import Report, refuse_impossible
+from muster_core.instances import EFA_ONLY, InstanceType, efa_devices, lookup
+from muster_core.rules import ClusterRequest, cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@jsii.implements(ec2.IConnectable)
+class GpuCluster(Construct):
+    """Everything that multi-node GPU jobs need, from one fact: the instance type.
+
+    It makes a network of one zone (unless one is given), a security group for EFA, a launch
+    template with every network card of the type, a cluster placement group, a Batch compute
+    environment and queue, a repository for images, and the hosts' role. An idle cluster has no
+    instances; its NAT gateway is what costs.
+
+    Attributes:
+        instance: Facts of the instance type.
+        max_nodes: Nodes that the cluster may have at once.
+        efa_devices: Paths of the EFA devices that a job maps.
+        vpc: The VPC.
+        subnet: The one subnet of the nodes.
+        security_group: Group of the nodes' network cards.
+        instance_role: Role of the hosts.
+        launch_template: The launch template.
+        placement_group: The cluster placement group.
+        compute_environment: The compute environment.
+        job_queue: The queue.
+        repository: The repository for images.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        instance_type: str | ec2.InstanceType,
+        max_nodes: int,
+        vpc: ec2.IVpc | None = None,
+        subnet: ec2.ISubnet | None = None,
+        availability_zone: str | None = None,
+        default_security_group: ec2.ISecurityGroup | str | None = None,
+        security_group: ec2.ISecurityGroup | None = None,
+        placement_group: ec2.IPlacementGroup | None = None,
+        instance_role: iam.IRole | None = None,
+        repository: ecr.IRepository | None = None,
+        interface_type: str = EFA_ONLY,
+        efa_devices: Sequence[str] | None = None,
+        root_volume_size: str | cdk.Size = f"{DEFAULT_ROOT_GIB}GiB",
+        allocation_strategy: str = DEFAULT_STRATEGY,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
+    ) -> None:
+        """Make the cluster.
+
+        Args:
+            scope: Parent construct.
+            id: Id of this construct.
+            instance_type: The type of every node, such as ``p5.48xlarge``: any with NVIDIA GPUs or
+                Neuron devices that Batch has a machine image for.
+            max_nodes: Nodes that the cluster may have at once, 1 to 1000.
+            vpc: A VPC of yours. Default: - a new one with one private subnet and a NAT gateway.
+            subnet: The subnet of the nodes in ``vpc``. Default: - the private one of ``vpc``.
+            availability_zone: Name of the nodes' zone, one that offers the type. Default: - the region's
+                first zone, or the zone of ``vpc``'s private subnets.
+            default_security_group: The default security group of an imported ``vpc``, or its id: rules
+                for the jobs' containers are added to it. Default: - its rules are left alone, with a warning.
+            security_group: Group of the nodes' network cards; it must admit all traffic from and to
+                itself. Default: - a new one that does.
+            placement_group: A cluster placement group. Default: - a new one.
+            instance_role: Role of the hosts. Default: - a new one with the ECS managed policy.
+            repository: A repository for images. Default: - a new one.
+            interface_type: Kind of the network cards beside the primary one: ``efa-only``, or ``efa``
+                with an address each, as in AWS's samples. Default: ``efa-only``.
+            efa_devices: Paths of the EFA devices that jobs map. Default: - the type's, by the catalogue.
+            root_volume_size: Size of the hosts' root volume, which holds the images. Default: 200GiB.
+            allocation_strategy: Batch's allocation strategy. Default: ``BEST_FIT_PROGRESSIVE``.
+            removal_policy: What becomes of the repository on deletion. Default: RETAIN.
+
+        Raises:
+            TypeError: An argument has a type that cannot be taken.
+            ValueError: The instance type is unknown or cannot run multi-node jobs, or ``vpc`` has no
+                private subnet. All other problems are reported together at the synth.
+        """
+        super().__init__(scope, id)
+        self.instance: InstanceType = lookup(to_instance_name(instance_type))
+        self.max_nodes = int(to_count(max_nodes, "max_nodes", token=False))
+        self.efa_devices = _efa_devices(self.instance, efa_devices)
+        root_gib = to_mebibytes(root_volume_size, "root_volume_size") // 1024
+        refuse_impossible(self.instance, self._request(interface_type, availability_zone))
+        self._report = Report(self)
+        self.vpc, self.subnet = self._create_network(vpc, subnet, availability_zone)
+        self._default_group = self._open_default_group(default_security_group)
+        self._report.add(
+            cluster(self.instance, self._request(interface_type, availability_zone, self.subnet))
+        )
+        self.security_group = security_group or network.EfaSecurityGroup(self, "EfaGroup", vpc=self.vpc)
+        self.instance_role = instance_role or roles.instance_role(self, "InstanceRole")
+        self.placement_group = placement_group or ec2.PlacementGroup(
+            self, "PlacementGroup", strategy=ec2.PlacementGroupStrategy.CLUSTER
+        )
+        self.launch_template = EfaLaunchTemplate(
+            self,
+            "LaunchTemplate",
+            instance=self.instance,
+            security_group=self.security_group,
+            interface_type=interface_type,
+            root_volume_gib=root_gib,
+        )
+        self.compute_environment = self._create_environment(allocation_strategy)
+        self.job_queue = TrainingQueue(self, "Queue", compute_environment=self.compute_environment)
+        self.repository = repository or TrainingRepository(self, "Repository", removal_policy=removal_policy)
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """Both groups of the nodes as a peer of rules: their hosts', and their containers' if it is known."""
+        groups = [self.security_group, *([self._default_group] if self._default_group else [])]
+        return ec2.Connections(security_groups=groups)
+
+    def _request(
+        self, interface_type: str, availability_zone: str | None, subnet: ec2.ISubnet | None = None
+    ) -> ClusterRequest:
+        return ClusterRequest(
+            max_nodes=self.max_nodes,
+            interface_type=to_text(interface_type, "interface_type"),
+            availability_zone=availability_zone,
+            subnet_cidr=network.cidr_of(subnet) if subnet else None,
+        )
+
+    def _create_network(
+        self, vpc: ec2.IVpc | None, subnet: ec2.ISubnet | None, availability_zone: str | None
+    ) -> tuple[ec2.IVpc, ec2.ISubnet]:
+        if vpc is None:
+            if subnet is not None:
+                raise ValueError("subnet needs its vpc, got a subnet alone; pass vpc too")
+            made = network.TrainingNetwork(self, "Network", availability_zone=availability_zone)
+            return made.vpc, made.subnet
+        if subnet is not None:
+            self._report.add(network.check_subnet(vpc, subnet, availability_zone))
+            return vpc, subnet
+        chosen, problems = network.choose_subnet(vpc, availability_zone)
+        self._report.add(problems)
+        return vpc, chosen
+
+    def _open_default_group(self, group: ec2.ISecurityGroup | str | None) -> ec2.ISecurityGroup | None:
+        owner: Construct = cdk.Stack.of(self)
+        if group is None and isinstance(self.vpc, ec2.Vpc):
+            owner, group = self.vpc, self.vpc.vpc_default_security_group
+        if group is None:
+            network.warn_unseen_default_group(self)
+            return None
+        if isinstance(group, str):
+            group = ec2.SecurityGroup.from_security_group_id(self, "DefaultGroup", group)
+        network.open_default_group(owner, group.security_group_id)
+        return group
+
+    def _create_environment(self, allocation_strategy: str) -> GpuComputeEnvironment:
+        return GpuComputeEnvironment(
+            self,
+            "ComputeEnvironment",
+            instance=self.instance,
+            max_nodes=self.max_nodes,
+            subnet=self.subnet,
+            launch_template=self.launch_template,
+            placement_group=self.placement_group,
+            instance_profile=roles.instance_profile(self, "InstanceProfile", self.instance_role),
+            allocation_strategy=allocation_strategy,
+        )
+
+
+def _efa_devices(instance: InstanceType, given: Sequence[str] | None) -> tuple[str, ...]:
+    return efa_devices(instance) if given is None else tuple(to_strings(given, "efa_devices"))

@@ -1,0 +1,147 @@
+"""Plain Python at the edge: what a person may write, turned into what the constructs hold.
+
+Every wrong type gets our own sentence with the argument's name, never jsii's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+
+from muster_core.rules import is_token_number
+
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_SECONDS = (86400, 3600, 60, 1)
+_SIZE = re.compile(r"(\d+) ?(MiB|GiB|TiB)")
+_MEBIBYTES = {"MiB": 1, "GiB": 1024, "TiB": 1024 * 1024}
+
+
+def to_instance_name(value: str | ec2.InstanceType, argument: str = "instance_type") -> str:
+    """The name of an instance type.
+
+    Raises:
+        TypeError: The value is neither a str nor an ``ec2.InstanceType``.
+    """
+    if isinstance(value, ec2.InstanceType):
+        return value.to_string()
+    if isinstance(value, str):
+        return value
+    raise _wrong(argument, "a str such as 'p5.48xlarge' or an ec2.InstanceType", value)
+
+
+def to_duration(value: str | cdk.Duration, argument: str) -> cdk.Duration:
+    """A duration out of ``"24h"``, ``"1d12h"``, ``"90m"``, ``"3600s"`` or a ``Duration``.
+
+    Raises:
+        TypeError: The value is neither a str nor a ``Duration``.
+        ValueError: The text is no duration.
+    """
+    if isinstance(value, cdk.Duration):
+        return value
+    if not isinstance(value, str):
+        raise _wrong(argument, "a Duration or a str such as '24h'", value)
+    match = _DURATION.fullmatch(value)
+    if match is None or not value:
+        raise ValueError(
+            f"{argument} is no duration, got {value!r}; allowed are days, hours, minutes and seconds in this order, "
+            "such as '24h', '1d12h' or '90m'; correct it"
+        )
+    amounts = zip(match.groups(), _SECONDS, strict=True)
+    return cdk.Duration.seconds(sum(int(amount) * unit for amount, unit in amounts if amount))
+
+
+def to_seconds(duration: cdk.Duration) -> float:
+    """The seconds of a duration; a token where it is one, which no rule judges."""
+    return duration.to_seconds()
+
+
+def to_mebibytes(value: str | cdk.Size, argument: str) -> int:
+    """Mebibytes out of ``"64GiB"`` or a ``Size``.
+
+    Raises:
+        TypeError: The value is neither a str nor a ``Size``.
+        ValueError: The text is no size.
+    """
+    if isinstance(value, cdk.Size):
+        return int(value.to_mebibytes())
+    if not isinstance(value, str):
+        raise _wrong(argument, "a Size or a str such as '200GiB'", value)
+    match = _SIZE.fullmatch(value)
+    if match is None:
+        raise ValueError(
+            f"{argument} is no size, got {value!r}; allowed is a whole number of MiB, GiB or TiB, such as '200GiB'; "
+            "correct it"
+        )
+    return int(match.group(1)) * _MEBIBYTES[match.group(2)]
+
+
+def to_count(value: float, argument: str, *, token: bool = True) -> float:
+    """A whole number; a token of CDK passes as it is.
+
+    Args:
+        value: What was given.
+        argument: Its name.
+        token: Whether a token is allowed. Default: True.
+
+    Raises:
+        TypeError: The value is not a whole number.
+        ValueError: The value is a token and none is allowed.
+    """
+    if is_token_number(value):
+        if not token:
+            raise ValueError(f"{argument} must be known at synth, got a token; give a number")
+        return value
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _wrong(argument, "an int", value)
+    return value
+
+
+def to_strings(values: Sequence[str], argument: str) -> list[str]:
+    """A list of str out of any sequence of them but a str itself.
+
+    Raises:
+        TypeError: The value is a str or no sequence, or an element is not a str.
+    """
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise _wrong(argument, "a list of str", values)
+    for index, value in enumerate(values):
+        if not isinstance(value, str):
+            raise _wrong(f"{argument}[{index}]", "a str", value)
+    return list(values)
+
+
+def to_variables(values: Mapping[str, str] | None, argument: str = "environment") -> dict[str, str]:
+    """A dict of variables, empty for None.
+
+    Raises:
+        TypeError: The value is no mapping, or a name or a value is not a str.
+    """
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise _wrong(argument, "a dict of str to str", values)
+    for name, value in values.items():
+        if not isinstance(name, str):
+            raise _wrong(f"a name in {argument}", "a str", name)
+        if not isinstance(value, str):
+            raise _wrong(f"{argument}[{name!r}]", "a str", value)
+    return dict(values)
+
+
+def to_text(value: str | PurePath, argument: str) -> str:
+    """A str out of a str or a path.
+
+    Raises:
+        TypeError: The value is neither.
+    """
+    if isinstance(value, (str, PurePath)):
+        return str(value)
+    raise _wrong(argument, "a str", value)
+
+
+def _wrong(argument: str, allowed: str, value: object) -> TypeError:
+    return TypeError(f"{argument} must be {allowed}, got {type(value).__name__} {value!r}; change it")

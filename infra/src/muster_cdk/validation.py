@@ -1,0 +1,46 @@
+"""All problems of one construct in one report, through the construct tree's own validation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jsii
+from constructs import Construct, IValidation
+
+from muster_core.rules import ClusterRequest, Problem, cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from muster_core.instances import InstanceType
+
+_FATAL = ("instance.accelerator", "instance.image", "network.interfaces")
+"""Rules without which no launch template can be written: the constructor raises."""
+
+
+@jsii.implements(IValidation)
+class Report:
+    """The problems of one construct. CDK shows them at the synth, with the construct's path."""
+
+    def __init__(self, construct: Construct) -> None:
+        self._problems: list[Problem] = []
+        construct.node.add_validation(self)
+
+    def add(self, problems: Iterable[Problem]) -> None:
+        """Add problems; one that is there already is not said twice."""
+        self._problems += [problem for problem in problems if problem not in self._problems]
+
+    def validate(self) -> list[str]:
+        """The sentences, for CDK."""
+        return [problem.message for problem in self._problems]
+
+
+def refuse_impossible(instance: InstanceType, request: ClusterRequest) -> None:
+    """Stop where the instance type leaves nothing to build.
+
+    Raises:
+        ValueError: The type cannot run multi-node jobs; the text says all that is wrong with the request.
+    """
+    problems = cluster(instance, request)
+    if any(problem.rule in _FATAL for problem in problems):
+        raise ValueError("\n".join(problem.message for problem in problems))
