@@ -39,7 +39,9 @@ def main() -> int:
         percent = 100.0 * covered / possible if possible else 0.0
         low = percent < FLOORS[package]
         failed |= low
-        print(f"coverage of {package}: {percent:.1f} %" + (f", the floor is {FLOORS[package]} %" if low else ""))
+        print(
+            f"coverage of {package}: {percent:.1f} %" + (f", the floor is {FLOORS[package]} %" if low else "")
+        )
     return int(failed)
 
 
