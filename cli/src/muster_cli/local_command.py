@@ -1,0 +1,133 @@
+"""``muster local``: the local cloud, up and down."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muster_cli.errors import MusterError
+from muster_cli.options import JSON, examples, output_option, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+EXPORTED = ("AWS_", "CDK_", "JSII_NODE", "MUSTER_LOCAL_STATE", "NODE_NO_WARNINGS", "NO_PROXY", "no_proxy")
+"""What `muster local env` exports of a guarded environment: not PATH, home and temporary folder."""
+NOT_EXPORTED = ("CDK_DEFAULT_ACCOUNT", "CDK_DEFAULT_REGION")
+"""The CDK CLI sets these itself, from the endpoint."""
+
+NEEDS_EXTRA = "the local cloud is not installed; run: pip install 'muster-cli[local]'"
+
+state_option = click.option(
+    "--state",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Folder that holds everything it leaves on disk. Default: .muster/local below this folder.",
+)
+
+
+@contextlib.contextmanager
+def sentences() -> Iterator[None]:
+    """Turn the local cloud's own errors, and its absence, into sentences."""
+    try:
+        from muster_cli.local.errors import LocalCloudError  # noqa: PLC0415  only these commands need it
+    except ModuleNotFoundError as error:  # pragma: no cover  the extra is installed in the tests
+        raise MusterError(NEEDS_EXTRA) from error
+    try:
+        yield
+    except LocalCloudError as error:
+        raise MusterError(str(error)) from error
+    except ModuleNotFoundError as error:
+        raise MusterError(f"{NEEDS_EXTRA} ({error.name} is missing)") from error
+
+
+@click.group(epilog=examples('muster local up && eval "$(muster local env)"', "muster local down"))
+def local() -> None:
+    """Run a local cloud: an AWS endpoint on this machine that really runs multi-node jobs."""
+
+
+@local.command()
+@state_option
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Default: a free one.")
+@output_option
+def up(state: Path | None, port: int, output: str) -> None:
+    """Start the local cloud and wait until it answers."""
+    with sentences():
+        from muster_cli.local import lifecycle  # noqa: PLC0415  see above
+        from muster_cli.local.state import StateFolder  # noqa: PLC0415
+
+        cloud = lifecycle.up(StateFolder(state), port=port)
+    if output == JSON:
+        print_json(asdict(cloud))
+        return
+    click.echo(f"the local cloud answers at {cloud.endpoint} (process {cloud.pid})")
+    click.echo('next: eval "$(muster local env)"')
+
+
+@local.command()
+@state_option
+def down(state: Path | None) -> None:
+    """End the local cloud with all its jobs. Says so where there is none."""
+    with sentences():
+        from muster_cli.local import lifecycle  # noqa: PLC0415
+        from muster_cli.local.state import StateFolder  # noqa: PLC0415
+
+        lifecycle.down(StateFolder(state))
+    click.echo("the local cloud is down")
+
+
+@local.command()
+@state_option
+@output_option
+def status(state: Path | None, output: str) -> None:
+    """Say whether the local cloud is up. Exit code: 0 when it is, 1 when it is not."""
+    with sentences():
+        from muster_cli.local import lifecycle  # noqa: PLC0415
+        from muster_cli.local.state import StateFolder  # noqa: PLC0415
+
+        cloud = lifecycle.status(StateFolder(state))
+    if output == JSON:
+        print_json(asdict(cloud) if cloud else None)
+    elif cloud:
+        click.echo(f"the local cloud answers at {cloud.endpoint} (process {cloud.pid})")
+    else:
+        click.echo("the local cloud is down")
+    raise SystemExit(0 if cloud else 1)
+
+
+@local.command()
+@state_option
+def env(state: Path | None) -> None:
+    """Print the exports that turn AWS's tools to the local cloud: eval "$(muster local env)"."""
+    with sentences():
+        from muster_cli.local import lifecycle  # noqa: PLC0415
+        from muster_cli.local.guard import guarded_environment  # noqa: PLC0415
+        from muster_cli.local.state import StateFolder  # noqa: PLC0415
+
+        folder = StateFolder(state)
+        cloud = lifecycle.status(folder)
+        if cloud is None:
+            raise MusterError("the local cloud is down; start it with: muster local up")
+        for line in exports(guarded_environment(cloud.endpoint, folder), os.environ):
+            click.echo(line)
+
+
+def exports(guarded: Mapping[str, str], caller: Mapping[str, str]) -> list[str]:
+    """Return the shell's lines that turn AWS's tools to the local cloud; pure.
+
+    Args:
+        guarded: The environment of a child of the local cloud.
+        caller: The caller's environment: what could lead to a real account is unset.
+    """
+    dropped = sorted(name for name in caller if name.startswith(EXPORTED) and name not in guarded)
+    kept = sorted(name for name in guarded if name.startswith(EXPORTED) and name not in NOT_EXPORTED)
+    return [
+        *(f"unset {name}" for name in dropped),
+        *(f"export {name}={shlex.quote(guarded[name])}" for name in kept),
+    ]

@@ -1,0 +1,70 @@
+"""Options that several commands have, and how they say what they found."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.table import Table
+
+TEXT, JSON = "text", "json"
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
+
+PLAIN_WIDTH = 200
+"""Columns of a table that no terminal shows: nothing is cut off in a pipe."""
+
+
+def aws_options(command: Command) -> Command:
+    """Add ``--region`` and ``--profile``."""
+    command = click.option("--profile", metavar="NAME", help="Profile of the AWS configuration.")(command)
+    return click.option("--region", metavar="NAME", help="AWS region. Default: AWS's own settings.")(command)
+
+
+def output_option(command: Command) -> Command:
+    """Add ``--output text|json``, given to the command as ``output``."""
+    return click.option(
+        "--output",
+        type=click.Choice([TEXT, JSON]),
+        default=TEXT,
+        show_default=True,
+        help="For people, or for programs (standard output holds nothing but JSON).",
+    )(command)
+
+
+def examples(*lines: str) -> str:
+    """Return a command's epilog: examples, a line each, that click does not wrap."""
+    return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON on standard output."""
+    click.echo(json.dumps(value, indent=2, default=str))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table on standard output: with a terminal's width there, uncut in a pipe."""
+    from rich.console import Console  # noqa: PLC0415  40 ms
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=PLAIN_WIDTH, color_system=None)
+    console.print(_table(columns, rows))
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    from rich import box  # noqa: PLC0415  40 ms
+    from rich.table import Table  # noqa: PLC0415  40 ms
+    from rich.text import Text  # noqa: PLC0415  40 ms
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table

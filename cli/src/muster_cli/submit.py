@@ -1,0 +1,153 @@
+"""``muster submit``: start a deployed multi-node job, and see it through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from muster_cli import job_view
+from muster_cli.aws import PATIENT_ATTEMPTS, Aws
+from muster_cli.clock import Deadline
+from muster_cli.jobs import Jobs
+from muster_cli.log_printer import LogPrinter
+from muster_cli.log_reader import LogReader
+from muster_cli.options import JSON, aws_options, examples, output_option, print_json
+from muster_cli.stack import DEFAULT_STACK
+from muster_cli.status import as_data
+from muster_cli.submission import Submission, prepare
+from muster_cli.submission import submit as send
+
+if TYPE_CHECKING:
+    from muster_cli.job_view import Job
+    from muster_core.contract import Verdict
+
+
+class Variable(click.ParamType[tuple[str, str]]):
+    """``NAME=VALUE``; the value may be empty and may hold further equals signs."""
+
+    name = "NAME=VALUE"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split the text at the first equals sign."""
+        name, equals, text = str(value).partition("=")
+        if not equals or not name:
+            self.fail(f"must be NAME=VALUE, got {value!r}", param, ctx)
+        return name, text
+
+
+@click.command(
+    epilog=examples(
+        "muster submit --nodes 4",
+        "muster submit --env SEED=7 --follow",
+        "muster submit --definition train --queue gpus --nodes 8 --dry-run",
+    )
+)
+@click.option(
+    "--stack", default=DEFAULT_STACK, show_default=True, metavar="NAME", help="Stack that has the job."
+)
+@click.option("--job", metavar="PATH", help="Which job of the stack. Default: the only one there is.")
+@click.option("--definition", metavar="NAME", help="Job definition. Default: the stack's.")
+@click.option("--queue", metavar="NAME", help="Job queue. Default: the stack's.")
+@click.option("--nodes", type=int, metavar="N", help="Number of nodes. Default: the definition's.")
+@click.option("--name", metavar="NAME", help="Name of the job. Default: the definition's and the time.")
+@click.option("--env", "variables", type=Variable(), multiple=True, help="A variable for every node.")
+@click.option("--wait", is_flag=True, help="Wait for the end; exit with the job's exit code.")
+@click.option("--follow", "-f", is_flag=True, help="--wait, and show the logs of all nodes meanwhile.")
+@click.option(
+    "--wait-timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Longest wait. Default: none."
+)
+@click.option("--dry-run", is_flag=True, help="Print the request and do not send it.")
+@aws_options
+@output_option
+def submit(
+    *,
+    stack: str,
+    job: str | None,
+    definition: str | None,
+    queue: str | None,
+    nodes: int | None,
+    name: str | None,
+    variables: tuple[tuple[str, str], ...],
+    wait: bool,
+    follow: bool,
+    wait_timeout: float | None,
+    dry_run: bool,
+    region: str | None,
+    profile: str | None,
+    output: str,
+) -> None:
+    """Submit a deployed multi-node job.
+
+    Definition and queue are found by the outputs of the stack.
+
+    Exit code with --wait or --follow: the job's own, 69 when it has none (it never started, its
+    host was lost, or the longest wait is over).
+    """
+    aws = Aws(region, profile, PATIENT_ATTEMPTS if wait or follow else 3)
+    request = prepare(aws, Submission(stack, job, definition, queue, nodes, name, dict(variables)))
+    if dry_run:
+        print_json(request)
+        return
+    job_id = send(aws.batch, request)
+    for_programs = output == JSON
+    if not (wait or follow):
+        _say_submitted(job_id, request["jobName"], for_programs=for_programs)
+        return
+    click.echo(f"job {job_id} ({request['jobName']}) is submitted", err=True)
+    deadline = Deadline(wait_timeout)
+    try:
+        end = see_through(aws, job_id, follow=follow, deadline=deadline, err=for_programs).job
+    except KeyboardInterrupt:
+        click.echo(f"\njob {job_id} goes on; see it with: muster logs --follow {job_id}", err=True)
+        raise
+    jobs = Jobs(aws.batch)
+    if for_programs:
+        print_json(as_data(end, jobs.nodes(end)))
+    raise SystemExit(job_view.exit_code(end, jobs.main_node(end)))
+
+
+@dataclass(frozen=True)
+class End:
+    """How a job ended."""
+
+    job: Job
+    """In a terminal state."""
+    verdict: Verdict | None
+    """The main node's, None where it was not looked for or is not there."""
+
+
+def see_through(aws: Aws, job_id: str, *, follow: bool, deadline: Deadline, err: bool = False) -> End:
+    """Wait for a job's end, telling each change of state on standard error.
+
+    Args:
+        aws: The clients.
+        job_id: The job.
+        follow: Show the logs of all nodes meanwhile, and the verdict.
+        deadline: The longest wait.
+        err: Logs go to standard error: standard output is for a program. Default: False.
+    """
+    jobs = Jobs(aws.batch)
+    if not follow:
+        return End(jobs.wait(job_id, deadline=deadline, on_change=say_state), None)
+    printer = LogPrinter(jobs.get(job_id).main_node, err=err)
+    end = LogReader(aws, jobs).follow(job_id, printer.print, deadline=deadline, on_change=say_state)
+    printer.print_verdict()
+    return End(end, printer.verdict)
+
+
+def say_state(job: Job) -> None:
+    """Tell a job's state on standard error."""
+    why = f": {job.reason}" if job.reason else ""
+    click.echo(f"job {job.job_id} is {job.status}{why}", err=True)
+
+
+def _say_submitted(job_id: str, name: str, *, for_programs: bool) -> None:
+    if for_programs:
+        print_json({"jobId": job_id, "jobName": name})
+        return
+    click.echo(job_id)
+    click.echo(f"{name} is submitted; see it with: muster logs --follow {job_id}", err=True)
