@@ -6,6 +6,17 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+UNIT = ("core", "runtime/unit", "cli", "docs/test_readme.py", "packaging/test_versions.py")
+"""Folders and files below tests/ that hold unit tests, but for what is marked slow."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the unit tests, which ``make check`` runs."""
+    folders = [REPOSITORY / "tests" / name for name in UNIT]
+    for item in items:
+        is_unit = any(item.path.is_relative_to(folder) for folder in folders)
+        if is_unit and item.get_closest_marker("slow") is None:
+            item.add_marker(pytest.mark.unit)
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,9 @@ PAGES = ("README.md", "docs/index.md", "docs/local-cloud.md", "docs/architecture
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_python_blocks_run(page: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_blocks_run(
+    page: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(repository / "examples" / "digits", tmp_path / "training")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CDK_VALIDATION", "false")

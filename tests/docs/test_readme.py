@@ -4,10 +4,6 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
-pytestmark = pytest.mark.unit
-
 
 def _console_blocks(text: str) -> list[list[str]]:
     blocks = re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
@@ -37,5 +33,7 @@ def test_every_muster_command_in_the_readme_exists(repository: Path) -> None:
     from muster_cli.main import main  # the group knows its commands without importing them
 
     text = (repository / "README.md").read_text()
-    named = {line.split()[1] for block in _console_blocks(text) for line in block if line.startswith("muster ")}
+    named = {
+        line.split()[1] for block in _console_blocks(text) for line in block if line.startswith("muster ")
+    }
     assert named <= set(main.list_commands(None)), named

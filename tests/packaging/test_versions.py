@@ -2,14 +2,17 @@
 
 import importlib
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
+import tomllib
 
-pytestmark = pytest.mark.unit
-
-DISTRIBUTIONS = {"core": "muster_core", "runtime": "muster_runtime", "infra": "muster_cdk", "cli": "muster_cli"}
+DISTRIBUTIONS = {
+    "core": "muster_core",
+    "runtime": "muster_runtime",
+    "infra": "muster_cdk",
+    "cli": "muster_cli",
+}
 
 
 def _project(repository: Path, folder: str) -> dict[str, object]:
@@ -26,14 +29,16 @@ def test_the_four_distributions_share_one_version(repository: Path) -> None:
 @pytest.mark.parametrize("folder", DISTRIBUTIONS)
 def test_they_require_each_other_at_that_version(repository: Path, folder: str) -> None:
     project = _project(repository, folder)
-    texts = [*project["dependencies"], *sum(project.get("optional-dependencies", {}).values(), [])]
-    ours = [text for text in texts if text.startswith("muster-")]
+    lists = [project["dependencies"], *project.get("optional-dependencies", {}).values()]
+    ours = [text for texts in lists for text in texts if text.startswith("muster-")]
     assert all(text.endswith(f"=={project['version']}") for text in ours), ours
 
 
 def test_the_runtime_and_core_depend_on_nothing_else(repository: Path) -> None:
     assert _project(repository, "core")["dependencies"] == []
-    assert [re.split("[=<>]", text)[0] for text in _project(repository, "runtime")["dependencies"]] == ["muster-core"]
+    assert [re.split("[=<>]", text)[0] for text in _project(repository, "runtime")["dependencies"]] == [
+        "muster-core"
+    ]
 
 
 def test_the_changelog_knows_the_version_or_is_unreleased(repository: Path) -> None:

