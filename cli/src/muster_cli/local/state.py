@@ -264,4 +264,13 @@ class StateFolder:
         except BlockingIOError:
             os.close(descriptor)
             raise LocalCloudError(f"a local cloud is running already in {self.root}") from None
+        os.truncate(descriptor, 0)
+        os.write(descriptor, str(os.getpid()).encode())
         return descriptor
+
+    def server_pid(self) -> int | None:
+        """Return the process id of the server that holds this folder now, None where there is none."""
+        if not self.server_alive():
+            return None
+        text = self.server_lock_path.read_text(encoding="utf-8")
+        return int(text) if text.isdigit() else None

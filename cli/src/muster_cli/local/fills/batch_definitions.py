@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.batch.exceptions import ClientException
 from moto.batch.models import BatchBackend, JobDefinition, batch_backends

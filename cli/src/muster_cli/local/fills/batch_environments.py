@@ -51,7 +51,7 @@ def service_linked_role(backend: BatchBackend) -> str:
     return str(iam.create_service_linked_role("batch.amazonaws.com", "Batch's own role", None).arn)  # type: ignore[arg-type]
 
 
-def _create(
+def _create(  # noqa: PLR0917  the signature is moto's
     self: BatchBackend,
     compute_environment_name: str,
     _type: str,

@@ -79,7 +79,7 @@ def _type(definition: Definition) -> Iterator[str]:
         yield "containerProperties, ecsProperties or eksProperties must be specified."
     refused = {"FARGATE", "MANAGED_INSTANCES"} & set(definition.get("platformCapabilities") or [])
     if kind == "multinode" and refused:
-        yield f"Multi-node parallel jobs are not supported on platform {sorted(refused)[0]}."
+        yield f"Multi-node parallel jobs are not supported on platform {min(refused)}."
 
 
 def _size(definition: Definition) -> Iterator[str]:

@@ -19,13 +19,13 @@ class _Marker(Fill):
     def __init__(self, resource_type: str) -> None:
         self.resource_type = resource_type
 
-    def create(self, site: Site, name: str, properties: Properties) -> Made:  # noqa: ARG002, D102
+    def create(self, site: Site, name: str, properties: Properties) -> Made:  # noqa: ARG002
         return Made(name)
 
-    def update(self, site: Site, resource: Any, old: Properties, new: Properties) -> Any:  # noqa: ANN401, ARG002, D102
+    def update(self, site: Site, resource: Any, old: Properties, new: Properties) -> Any:  # noqa: ANN401, ARG002
         return resource
 
-    def delete(self, site: Site, resource: Any, properties: Properties) -> None:  # noqa: ANN401, D102
+    def delete(self, site: Site, resource: Any, properties: Properties) -> None:  # noqa: ANN401
         pass
 
 
@@ -35,7 +35,7 @@ class _RestrictDefaultGroup(Fill):
     resource_type = "Custom::VpcRestrictDefaultSG"
     _OUT: ClassVar[Properties] = {"IpProtocol": "-1", "CidrIp": ANYWHERE}
 
-    def create(self, site: Site, name: str, properties: Properties) -> Made:  # noqa: D102
+    def create(self, site: Site, name: str, properties: Properties) -> Made:
         group = properties["DefaultSecurityGroupId"]
         backend = ec2(site)
         found = backend.get_security_group_from_id(group)
@@ -45,13 +45,13 @@ class _RestrictDefaultGroup(Fill):
             self._revoke_if_there(backend, direction, rule, group)
         return Made(name)
 
-    def update(self, site: Site, resource: Made, old: Properties, new: Properties) -> Made:  # noqa: D102
+    def update(self, site: Site, resource: Made, old: Properties, new: Properties) -> Made:
         if old["DefaultSecurityGroupId"] != new["DefaultSecurityGroupId"]:
             self.delete(site, resource, old)
             self.create(site, resource.physical_resource_id, new)
         return resource
 
-    def delete(self, site: Site, resource: Made, properties: Properties) -> None:  # noqa: ARG002, D102
+    def delete(self, site: Site, resource: Made, properties: Properties) -> None:  # noqa: ARG002
         group = properties["DefaultSecurityGroupId"]
         for direction, rule in self._rules(group):
             authorize(ec2(site), direction, rule, group)

@@ -82,11 +82,11 @@ class _Rule(Fill):
         self._direction = direction
         self.resource_type = f"{_GROUP}{direction}"
 
-    def create(self, site: Site, name: str, properties: Properties) -> Made:  # noqa: ARG002, D102
+    def create(self, site: Site, name: str, properties: Properties) -> Made:  # noqa: ARG002
         rule_id = authorize(ec2(site), self._direction, properties, properties["GroupId"])
         return Made(rule_id, {"Id": rule_id})
 
-    def delete(self, site: Site, resource: Made, properties: Properties) -> None:  # noqa: ARG002, D102
+    def delete(self, site: Site, resource: Made, properties: Properties) -> None:  # noqa: ARG002
         revoke(ec2(site), self._direction, properties, properties["GroupId"])
 
 
@@ -97,7 +97,7 @@ class _Group(Fill):
     name_property = "GroupName"
     _FIXED = ("GroupName", "GroupDescription", "VpcId")
 
-    def create(self, site: Site, name: str, properties: Properties) -> Made:  # noqa: D102
+    def create(self, site: Site, name: str, properties: Properties) -> Made:
         tags = {tag["Key"]: tag["Value"] for tag in properties.get("Tags", [])}
         group = ec2(site).create_security_group(
             name, properties["GroupDescription"], properties.get("VpcId"), {**site.tags, **tags}
@@ -107,7 +107,7 @@ class _Group(Fill):
         self._rules(site, group.id, properties, authorize)
         return Made(group.id, {"GroupId": group.id, "Id": group.id, "GroupName": name, "VpcId": group.vpc_id})
 
-    def update(self, site: Site, resource: Made, old: Properties, new: Properties) -> Made:  # noqa: D102
+    def update(self, site: Site, resource: Made, old: Properties, new: Properties) -> Made:
         if any(old.get(key) != new.get(key) for key in self._FIXED):
             raise ReplacementError
         group_id = resource.physical_resource_id
@@ -116,7 +116,7 @@ class _Group(Fill):
         ec2(site).create_tags([group_id], {tag["Key"]: tag["Value"] for tag in new.get("Tags", [])})
         return resource
 
-    def delete(self, site: Site, resource: Made, properties: Properties) -> None:  # noqa: ARG002, D102
+    def delete(self, site: Site, resource: Made, properties: Properties) -> None:  # noqa: ARG002
         ec2(site).delete_security_group(group_id=resource.physical_resource_id)
 
     @staticmethod

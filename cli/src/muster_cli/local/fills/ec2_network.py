@@ -39,7 +39,7 @@ class _Removable(StockFill):
         self.resource_type = resource_type
         self._remove = remove
 
-    def delete(self, site: Site, resource: Any, properties: Properties) -> None:  # noqa: ANN401, D102
+    def delete(self, site: Site, resource: Any, properties: Properties) -> None:  # noqa: ANN401
         self._remove(ec2(site), resource, properties)
 
 
@@ -93,12 +93,12 @@ class _Vpc(StockFill):
 
     resource_type = "AWS::EC2::VPC"
 
-    def create(self, site: Site, name: str, properties: Properties) -> Any:  # noqa: ANN401, D102
+    def create(self, site: Site, name: str, properties: Properties) -> Any:  # noqa: ANN401
         vpc = super().create(site, name, properties)
         self._set_dns(site, vpc, properties)
         return vpc
 
-    def update(self, site: Site, resource: Any, old: Properties, new: Properties) -> Any:  # noqa: ANN401, D102
+    def update(self, site: Site, resource: Any, old: Properties, new: Properties) -> Any:  # noqa: ANN401
         if old["CidrBlock"] != new["CidrBlock"]:
             raise ReplacementError
         self._set_dns(site, resource, new)
@@ -118,12 +118,12 @@ class _Subnet(StockFill):
     resource_type = "AWS::EC2::Subnet"
     _PUBLIC = "MapPublicIpOnLaunch"
 
-    def create(self, site: Site, name: str, properties: Properties) -> Any:  # noqa: ANN401, D102
+    def create(self, site: Site, name: str, properties: Properties) -> Any:  # noqa: ANN401
         subnet = super().create(site, name, properties)
         self._set_public(site, subnet, properties)
         return subnet
 
-    def update(self, site: Site, resource: Any, old: Properties, new: Properties) -> Any:  # noqa: ANN401, D102
+    def update(self, site: Site, resource: Any, old: Properties, new: Properties) -> Any:  # noqa: ANN401
         kept = {key: value for key, value in old.items() if key not in {self._PUBLIC, "Tags"}}
         if kept != {key: value for key, value in new.items() if key not in {self._PUBLIC, "Tags"}}:
             raise ReplacementError

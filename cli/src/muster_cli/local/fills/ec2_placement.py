@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from moto.core.responses import ActionResult, EmptyResult
 from moto.ec2.exceptions import EC2ClientError
-from moto.ec2.models import EC2Backend
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import random_id
 
 from muster_cli.local.fills.cloudformation.resources import Fill, Made, Properties, Site, register
 from muster_cli.local.fills.ec2_network import ec2
 from muster_cli.local.fills.patching import replace
+
+if TYPE_CHECKING:
+    from moto.ec2.models import EC2Backend
 
 _groups: WeakKeyDictionary[EC2Backend, dict[str, dict[str, Any]]] = WeakKeyDictionary()
 

@@ -260,7 +260,7 @@ class _Run:
     def _undone(self, logical_id: str, step: Callable[[], bool]) -> bool:
         try:
             return step()
-        except Exception:
+        except Exception:  # noqa: BLE001  every kind of failure is one more thing that stays
             _log.exception("rolling back %s of %s", logical_id, self.stack.name)
             return False
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from moto.cloudformation.exceptions import ValidationError
-from moto.cloudformation.models import CloudFormationBackend, Stack
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
 from muster_cli.local.fills.patching import replace
+
+if TYPE_CHECKING:
+    from moto.cloudformation.models import CloudFormationBackend, Stack
 
 
 def _body(self: CloudFormationResponse, stack: Stack | None) -> str:

@@ -82,7 +82,7 @@ class Fill:
         """
         raise NotImplementedError
 
-    def update(self, site: Site, resource: Any, old: Properties, new: Properties) -> Any:  # noqa: ANN401
+    def update(self, site: Site, resource: Any, old: Properties, new: Properties) -> Any:  # noqa: ANN401, ARG002
         """Change the resource in place.
 
         Args:

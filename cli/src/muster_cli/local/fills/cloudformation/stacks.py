@@ -105,7 +105,7 @@ def _publish_exports(backend: CloudFormationBackend, stack: Stack) -> None:
         backend.exports.update({export.name: export for export in stack.exports})
 
 
-def _create_stack(  # the signature is moto's
+def _create_stack(  # noqa: PLR0917  the signature is moto's
     self: CloudFormationBackend,
     name: str,
     template: str,
@@ -144,7 +144,7 @@ def _create_stack(  # the signature is moto's
     return stack
 
 
-def _update_stack(
+def _update_stack(  # noqa: PLR0917  the signature is moto's
     self: CloudFormationBackend,
     name: str,
     template: str,
@@ -170,8 +170,8 @@ def _update_stack(
 
 def _resolve_update_parameters(
     _self: CloudFormationBackend,
-    instance: Any,
-    incoming_params: list[dict[str, str]],  # noqa: ANN401
+    instance: Any,  # noqa: ANN401
+    incoming_params: list[dict[str, str]],
 ) -> dict[str, str]:
     """A previous value that there is not is the parameter's default."""
     previous = instance.parameters
@@ -199,7 +199,7 @@ def _named(backend: CloudFormationBackend, name_or_id: str) -> Iterator[Stack]:
 # --- change sets --------------------------------------------------------------------------------
 
 
-def _create_change_set(
+def _create_change_set(  # noqa: PLR0917  the signature is moto's
     self: CloudFormationBackend,
     stack_name: str,
     change_set_name: str,
@@ -243,7 +243,7 @@ def _create_change_set(
     return change_set.change_set_id, stack.stack_id
 
 
-def _stack_for_change_set(
+def _stack_for_change_set(  # noqa: PLR0917  what a stack is made of
     backend: CloudFormationBackend,
     name: str,
     change_set_type: str,
