@@ -1,12 +1,11 @@
 """A cloud in this process: moto's backends, the fills for jobs, and an executor with folders as images."""
 
+import functools
 import json
-import os
 import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 
 import boto3
 import pytest
@@ -14,12 +13,35 @@ from moto import mock_aws
 from moto.batch.models import ComputeEnvironment, JobQueue, batch_backends
 
 from muster_cli.local.executor import Executor, ExecutorSettings
-from muster_cli.local.fills import batch_jobs, patching
+from muster_cli.local.fills import batch_jobs
 from muster_cli.local.settings import ACCOUNT, REGION
 from muster_cli.local.state import StateFolder
 
 DEADLINE = 20.0
-SHOW = "import json, os; print(json.dumps(dict(os.environ)))"
+PRELUDE = """
+import json, os, pathlib, signal, socket, sys, time
+shared = pathlib.Path(os.environ["SHARED"])
+node = int(os.environ.get("AWS_BATCH_JOB_NODE_INDEX", 0))
+main = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS" not in os.environ
+def say(*words): print(*words, flush=True)
+def mark(name, text=""):
+    (shared / f".{name}").write_text(str(text))
+    (shared / f".{name}").rename(shared / name)
+def wait(name):
+    end = time.monotonic() + 15
+    while not (shared / name).exists():
+        if time.monotonic() > end: sys.exit(f"{name} did not come")
+        time.sleep(0.005)
+    return (shared / name).read_text()
+def hang():
+    while True: time.sleep(1)
+"""
+
+
+@functools.cache
+def client(service):
+    """Clients are made once: reading a service's model takes half a second."""
+    return boto3.client(service, region_name=REGION)
 
 
 @dataclass
@@ -45,11 +67,12 @@ class FolderImage:
 class Bench:
     """What a test does with the cloud."""
 
-    def __init__(self, executor: Executor, images: dict) -> None:
+    def __init__(self, executor: Executor, images: dict, shared: Path) -> None:
         self.executor = executor
+        self.shared = shared
         self.images = images
-        self.batch = boto3.client("batch", region_name=REGION)
-        self.logs = boto3.client("logs", region_name=REGION)
+        self.batch = client("batch")
+        self.logs = client("logs")
         self.backend = batch_backends[ACCOUNT][REGION]
 
     def queue(self, name="queue", max_vcpus=10_000, types=("g6.8xlarge",), state="ENABLED", environment=None):
@@ -63,11 +86,12 @@ class Bench:
         self.backend._job_queues[queue.arn] = queue
         return queue
 
-    def container(self, program, *, init=True, **more):
-        command = ["python", "-c", program] if isinstance(program, str) else program
+    def container(self, program, *, init=True, environment=(), **more):
+        command = ["python", "-c", PRELUDE + program] if isinstance(program, str) else program
         return {
             "image": "image",
             "command": command,
+            "environment": [{"name": "SHARED", "value": str(self.shared)}, *environment],
             "resourceRequirements": [
                 {"type": "VCPU", "value": "32"},
                 {"type": "MEMORY", "value": "1000"},
@@ -98,8 +122,11 @@ class Bench:
         """Queue, definition and submission of one program for all nodes."""
         if queue:
             self.queue()
-        options = {name: more.pop(name) for name in ("retryStrategy", "timeout", "parameters") if name in more}
-        self.register({"0:": self.container(program, **more)}, nodes, **options)
+        main = more.pop("main", 0)
+        options = {
+            name: more.pop(name) for name in ("retryStrategy", "timeout", "parameters") if name in more
+        }
+        self.register({"0:": self.container(program, **more)}, nodes, main, **options)
         return self.submit()
 
     def job(self, job_id):
@@ -134,6 +161,14 @@ class Bench:
     def environments(self, job_id, nodes=2):
         return [json.loads(self.lines(job_id, index)[0]) for index in range(nodes)]
 
+    def marked(self, name, deadline=DEADLINE):
+        """Wait for what a program marked; return its text."""
+        self.until((self.shared / name).exists, f"mark {name}", deadline)
+        return (self.shared / name).read_text()
+
+    def mark(self, name):
+        (self.shared / name).touch()
+
 
 @pytest.fixture
 def state(tmp_path):
@@ -166,18 +201,13 @@ def executor(state, settings, images, port):
 
 
 @pytest.fixture
-def cloud(executor, images):
+def cloud(executor, images, tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o777)
     with mock_aws():
         batch_jobs.install(lambda: executor)
-        yield Bench(executor, images)
+        yield Bench(executor, images, shared)
         executor.shutdown()
-    with patching.unfilled():
-        pass
-
-
-@pytest.fixture
-def show():
-    return SHOW
 
 
 @pytest.fixture
@@ -186,9 +216,8 @@ def alive():
 
     def look(pid: int) -> bool:
         try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        except FileNotFoundError:
             return False
-        return SimpleNamespace(text=Path(f"/proc/{pid}/stat").read_text()).text.split()[2] != "Z"
 
     return look

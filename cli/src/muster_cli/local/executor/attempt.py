@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -14,6 +13,7 @@ from muster_cli.local.executor.node import Node, StartError
 
 if TYPE_CHECKING:
     import random
+    import threading
     from collections.abc import Callable
     from pathlib import Path
 
@@ -70,6 +70,7 @@ class Attempt:
         self,
         job: JobPlan,
         number: int,
+        *,
         environment: str,
         control: Control,
         logs: LogsBackend,
@@ -129,7 +130,7 @@ class Attempt:
         except (StartError, NetworkError) as error:
             self._fail(state, str(error))
             return False
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, the job is to say it
             _log.exception("node %d of job %s did not start", index, self._job.job_id)
             self._fail(state, f"the local cloud failed: {error!r}")
             return False

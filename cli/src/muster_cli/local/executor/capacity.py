@@ -12,6 +12,8 @@ from muster_core import instances
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from muster_core.instances import InstanceType
+
 MAX_RESOURCE = "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE"
 RESOURCE_REQUIREMENT = "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"
 _TEXTS = {
@@ -28,15 +30,22 @@ class Demand(NamedTuple):
 
     nodes: int
     instance_types: tuple[str, ...]
-    """None: any of the environment's."""
+    """Empty: any of the environment's."""
     vcpus: int
-    """Of a node's container."""
+    """Of a node's container, as are the next two."""
+    memory: int = 0
+    """MiB."""
+    gpus: int = 0
 
-    @property
-    def total_vcpus(self) -> int:
-        """vCPUs that the job takes: whole instances, for a node has its instance to itself."""
-        each = [_vcpus(name, self.vcpus) for name in self.instance_types]
+    def vcpus_in(self, environment: Environment) -> int:
+        """Return the vCPUs that the job takes: whole instances, for a node has its instance to itself."""
+        types = self.instance_types or environment.instance_types[:1]
+        each = [known.vcpus for known in map(_lookup, types) if known]
         return self.nodes * max(each, default=self.vcpus)
+
+    def exceeds(self, instance: InstanceType) -> bool:
+        """Tell whether a node's container asks for more than an instance has."""
+        return self.vcpus > instance.vcpus or self.memory >= instance.memory_mib or self.gpus > instance.gpus
 
 
 class Environment(NamedTuple):
@@ -54,11 +63,12 @@ def status_reason(code: str) -> str:
     return f"{code} - {_TEXTS[code]}"
 
 
-def _vcpus(instance_type: str, otherwise: int) -> int:
+def _lookup(name: str) -> InstanceType | None:
+    """Return what is known of an instance type, None for a family or a type that is not in the catalogue."""
     try:
-        return instances.lookup(instance_type).vcpus
+        return instances.lookup(name)
     except ValueError:
-        return otherwise
+        return None
 
 
 def _offers(environment: Environment, instance_type: str) -> bool:
@@ -71,9 +81,13 @@ def _offers(environment: Environment, instance_type: str) -> bool:
 
 def fit(demand: Demand, environment: Environment) -> str:
     """Return why an environment can never hold a job, empty where it can."""
+    types = demand.instance_types or environment.instance_types
+    known = [instance for instance in map(_lookup, types) if instance]
     if not all(_offers(environment, name) for name in demand.instance_types):
         return RESOURCE_REQUIREMENT
-    if environment.max_vcpus is not None and demand.total_vcpus > environment.max_vcpus:
+    if known and all(demand.exceeds(instance) for instance in known):
+        return RESOURCE_REQUIREMENT
+    if environment.max_vcpus is not None and demand.vcpus_in(environment) > environment.max_vcpus:
         return MAX_RESOURCE
     return ""
 
@@ -94,7 +108,7 @@ def place(demand: Demand, environments: Sequence[Environment], used: Mapping[str
     """
     for environment in environments:
         free = environment.max_vcpus is None or (
-            demand.total_vcpus <= environment.max_vcpus - used.get(environment.name, 0)
+            demand.vcpus_in(environment) <= environment.max_vcpus - used.get(environment.name, 0)
         )
         if environment.enabled and free and not fit(demand, environment):
             return environment

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _present(values: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out what has no value: Batch has no nulls in its answers."""
-    return {name: value for name, value in values.items() if value is not None and value != ""}  # noqa: PLC1901
+    return {name: value for name, value in values.items() if value is not None and value != ""}
 
 
 def _arns(job: BatchJob, attempt: NodeAttempt) -> dict[str, str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import random
+import re
 import threading
 import uuid
 from typing import TYPE_CHECKING, Any
 
 from moto.batch.exceptions import ClientException
-from moto.batch.models import JOB_NAME_REGEX
 
-from muster_cli.local.executor import ranges, submission
+from muster_cli.local.executor import mock, ranges, submission
 from muster_cli.local.executor.attempt import Surroundings
 from muster_cli.local.executor.job import SHUTDOWN_TEXT, BatchJob
 from muster_cli.local.executor.networks import choose_mode, make_network
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from muster_cli.local.executor.image import ImageResolver
     from muster_cli.local.state import StateFolder
 
+_JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 KILL_SECONDS = 15.0
 """What a job may take to end beyond its stop timeout."""
 
@@ -56,6 +57,7 @@ class Executor:
         self.shared = Surroundings(state.jobs, self.network, resolve, self.settings, order)
         self._jobs: list[BatchJob] = []
         self._lock = threading.Lock()
+        self._closed = False
 
     def submit(self, backend: BatchBackend, request: Mapping[str, Any]) -> BatchJob:
         """Accept a job and start it.
@@ -67,17 +69,18 @@ class Executor:
         Raises:
             ClientException: Batch would refuse it.
         """
+        if self._closed:
+            raise ClientException("the local cloud is going down")
         definition, queue = _look_up(backend, request)
         job_plan = _plan(backend, definition, queue, request)
         try:
-            job = BatchJob(self, job_plan, request, definition, queue, backend)
+            job = BatchJob(self, job_plan, request, definition=definition, queue=queue, backend=backend)
         except Exception:
             queue.jobs[:] = [other for other in queue.jobs if other.job_id != job_plan.job_id]
             raise
         with self._lock:
             self._jobs = [other for other in self._jobs if other.is_alive()] + [job]
-        backend._jobs = {**backend._jobs, job.job_id: job}
-        job.all_jobs = backend._jobs
+        mock.add_job(backend, job)
         job.start()
         return job
 
@@ -92,6 +95,7 @@ class Executor:
         Args:
             reason: Their ``statusReason``.
         """
+        self._closed = True
         jobs = self.running()
         for job in jobs:
             job.request_stop(reason)
@@ -103,29 +107,20 @@ class Executor:
 
 def _look_up(backend: BatchBackend, request: Mapping[str, Any]) -> tuple[JobDefinition, JobQueue]:
     """Find definition and queue, or say as Batch does what is wrong with them."""
-    if JOB_NAME_REGEX.match(request["jobName"]) is None:
+    if _JOB_NAME.fullmatch(request["jobName"]) is None:
         raise ClientException("Job name should match valid pattern")
     queue = backend.get_job_queue(request["jobQueue"])
     if queue is None:
         raise ClientException(f"Job queue {request['jobQueue']} does not exist")
     if queue.state != "ENABLED":
         raise ClientException(f"Job queue {queue.name} is not in ENABLED state, cannot submit jobs to it.")
-    definition = _active_definition(backend, request["jobDefinition"])
+    definition = mock.definition(backend, request["jobDefinition"])
     if definition is None:
         raise ClientException(f"Job definition {request['jobDefinition']} does not exist")
     for dependency in request.get("dependsOn") or ():
-        if dependency.get("jobId") not in backend._jobs:
+        if dependency.get("jobId") not in mock.jobs(backend):
             raise ClientException(f"Job {dependency.get('jobId')} in dependsOn does not exist")
     return definition, queue
-
-
-def _active_definition(backend: BatchBackend, name: str) -> JobDefinition | None:
-    """Return a definition by ARN, ``name:revision`` or name: then the latest active revision."""
-    found = [item for item in list(backend._job_definitions.values()) if item.status == "ACTIVE"]
-    exact = [item for item in found if name in {item.arn, f"{item.name}:{item.revision}"}]
-    named = [item for item in found if item.name == name]
-    latest: JobDefinition | None = max(exact or named, key=lambda item: item.revision, default=None)
-    return latest
 
 
 def _plan(
@@ -153,7 +148,7 @@ def _plan(
 
 def _properties(definition: JobDefinition, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return effective node properties; a container job is a job of one node."""
-    if definition.type == submission.MULTINODE:
+    if definition.type == submission.MULTINODE and definition.node_properties:
         properties = ranges.effective(definition.node_properties, request.get("nodeOverrides"))
         _check_runnable(properties)
         return properties
@@ -176,8 +171,8 @@ def _check_runnable(properties: Mapping[str, Any]) -> None:
             raise ClientException(
                 f"the local cloud runs node ranges with a container; range {node_range['targetNodes']} has none"
             )
-    for node in range(properties["numNodes"]):
-        try:
+    try:
+        for node in range(properties["numNodes"]):
             ranges.container_of(properties, node)
-        except ValueError as error:
-            raise ClientException(str(error)) from error
+    except ValueError as error:
+        raise ClientException(str(error)) from error

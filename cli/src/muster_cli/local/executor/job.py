@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from moto.batch.models import Job
 
-from muster_cli.local.executor import describe, plan, ranges, retry
+from muster_cli.local.executor import describe, mock, plan, ranges, retry
 from muster_cli.local.executor import nodes as states
 from muster_cli.local.executor.attempt import Attempt
 from muster_cli.local.executor.capacity import Demand, Environment
 from muster_cli.local.executor.nodes import NodeState
-from muster_cli.local.executor.scheduler import Stopped
+from muster_cli.local.executor.scheduler import Stopped, TimeLimited
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,15 +30,15 @@ SHUTDOWN_TEXT = "the local cloud was taken down"
 _log = logging.getLogger(__name__)
 
 
-class BatchJob(Job):  # type: ignore[misc]  moto has no types
+class BatchJob(Job):
     """A job: a thread that leads it through its states.
 
     Args:
         executor: Runs it.
         job_plan: What it runs.
         request: The SubmitJob request.
-        job_definition: Its definition, as moto keeps it.
-        job_queue: Its queue.
+        definition: Its definition, as moto keeps it.
+        queue: Its queue.
         backend: moto's Batch.
     """
 
@@ -47,37 +47,38 @@ class BatchJob(Job):  # type: ignore[misc]  moto has no types
         executor: Executor,
         job_plan: JobPlan,
         request: Mapping[str, Any],
-        job_definition: JobDefinition,
-        job_queue: JobQueue,
+        *,
+        definition: JobDefinition,
+        queue: JobQueue,
         backend: BatchBackend,
     ) -> None:
         self._stop_reason = ""
         self.changed = threading.Condition(threading.RLock())
         super().__init__(
             request["jobName"],
-            job_definition,
-            job_queue,
+            definition,
+            queue,
             backend,
             log_backend=backend.logs_backend,
             container_overrides=request.get("containerOverrides"),
             eks_properties_override=None,
             depends_on=request.get("dependsOn"),
             parameters=request.get("parameters"),
-            all_jobs=backend._jobs,
+            all_jobs=mock.jobs(backend),
             timeout=request.get("timeout"),
             array_properties={},
             provided_job_id=job_plan.job_id,
             tags=request.get("tags"),
         )
         self.plan = job_plan
-        self.propagate_tags = bool(request.get("propagateTags", job_definition.propagate_tags))
+        self.propagate_tags = bool(request.get("propagateTags", definition.propagate_tags))
         self.created_at = states.now_ms()
         self.started_at: int | None = None
         self.stopped_at: int | None = None
         self.status_reason = ""
         self.is_cancelled = self.is_terminated = False
         self.nodes = [NodeState(index, index == job_plan.main_node) for index in range(job_plan.num_nodes)]
-        self.queue = job_queue.arn
+        self.queue = queue.arn
         self.demand = _demand(job_plan)
         self._executor = executor
 
@@ -157,10 +158,6 @@ class BatchJob(Job):  # type: ignore[misc]  moto has no types
         """Return ``jobStateTimeLimitActions`` of the queue as they are now."""
         return list(getattr(self.job_queue, "job_state_time_limit_actions", None) or ())
 
-    def queue_enabled(self) -> bool:
-        """Return whether the queue takes new jobs; those that it has taken run even when it does not."""
-        return True
-
     def waits_for(self, reason: str) -> None:
         """Take note of why the job waits."""
         with self.changed:
@@ -178,6 +175,9 @@ class BatchJob(Job):  # type: ignore[misc]  moto has no types
     def _enter(self, status: str) -> None:
         with self.changed:
             self.status = status
+            if status in {states.PENDING, states.RUNNABLE}:
+                for node in self.nodes:
+                    node.status = status
             self.changed.notify_all()
 
     # --- its life ---------------------------------------------------------------------------
@@ -186,30 +186,32 @@ class BatchJob(Job):  # type: ignore[misc]  moto has no types
         """Lead the job through its states; whatever goes wrong in here fails the job with the reason."""
         try:
             self._live()
+        except TimeLimited as stopped:
+            self.is_cancelled = True
+            self._finish(states.FAILED, str(stopped))
         except Stopped as stopped:
             self._finish(states.FAILED, str(stopped))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  a job's thread must never die without a word
             _log.exception("job %s", self.job_id)
             self._finish(states.FAILED, f"the local cloud failed: {error!r}")
 
     def _live(self) -> None:
         if self.depends_on:
             self._enter(states.PENDING)
-            self._await_dependencies()
+            for dependency in self.depends_on:
+                self._await(mock.jobs(self.backend)[dependency["jobId"]])
         number = 1
         while self._attempt(number):
             number += 1
 
-    def _await_dependencies(self) -> None:
-        for dependency in self.depends_on:
-            other = self.all_jobs[dependency["jobId"]]
-            while other.status not in states.TERMINAL:
-                with self.changed:
-                    self.changed.wait(DEPENDENCY_SECONDS)
-                    if self._stop_reason:
-                        raise Stopped(self._stop_reason)
-            if other.status == states.FAILED:
-                raise Stopped(DEPENDENCY_TEXT)
+    def _await(self, other: Job) -> None:
+        while other.status not in states.TERMINAL:
+            with self.changed:
+                self.changed.wait(DEPENDENCY_SECONDS)
+                if self._stop_reason:
+                    raise Stopped(self._stop_reason)
+        if other.status == states.FAILED:
+            raise Stopped(DEPENDENCY_TEXT)
 
     def _attempt(self, number: int) -> bool:
         """Run one attempt; tell whether another one follows."""
@@ -220,24 +222,29 @@ class BatchJob(Job):  # type: ignore[misc]  moto has no types
                 self.status_reason = ""
                 self._enter(states.STARTING)
             attempt = Attempt(
-                self.plan, number, environment.name, self, self.backend.logs_backend, self._executor.shared
+                self.plan,
+                number,
+                environment=environment.name,
+                control=self,
+                logs=self.backend.logs_backend,
+                shared=self._executor.shared,
             )
             attempt.run()
         finally:
             self._executor.scheduler.release(self, environment)
-        return self._judge(number, attempt.stopped_for)
+        with self.changed:
+            return self._judge(number, attempt.stopped_for or self._stop_reason)
 
     def _judge(self, number: int, stopped_for: str) -> bool:
         """Decide by the main node's end: the job is over, or another attempt follows."""
         main = self._main().attempts[-1]
-        stopped_for = stopped_for or self._stop_reason
+        outcome = retry.Outcome(main.exit_code, main.reason, main.status_reason)
         if stopped_for:
             self._finish(states.FAILED, stopped_for)
-            return False
-        outcome = retry.Outcome(main.exit_code, main.reason, main.status_reason)
-        if retry.runs_again(self.plan.retry, number, outcome):
+        elif retry.runs_again(self.plan.retry, number, outcome):
             return True
-        self._finish(states.SUCCEEDED if main.exit_code == 0 else states.FAILED, main.status_reason)
+        else:
+            self._finish(states.SUCCEEDED if main.exit_code == 0 else states.FAILED, main.status_reason)
         return False
 
     def _finish(self, status: str, reason: str) -> None:
@@ -254,8 +261,14 @@ class BatchJob(Job):  # type: ignore[misc]  moto has no types
 
 
 def _demand(job_plan: JobPlan) -> Demand:
-    vcpus = max(plan.vcpus(job_plan.container(index)) for index in range(job_plan.num_nodes))
-    return Demand(job_plan.num_nodes, tuple(ranges.instance_types(job_plan.properties)), vcpus)
+    asked = [plan.resources(job_plan.container(index)) for index in range(job_plan.num_nodes)]
+    return Demand(
+        nodes=job_plan.num_nodes,
+        instance_types=tuple(ranges.instance_types(job_plan.properties)),
+        vcpus=max(item["VCPU"] for item in asked),
+        memory=max(item["MEMORY"] for item in asked),
+        gpus=max(item["GPU"] for item in asked),
+    )
 
 
 def _environment(item: Any) -> Environment:  # noqa: ANN401  moto has no types

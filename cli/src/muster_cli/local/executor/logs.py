@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from moto.logs.models import LogGroup, LogStream
+from moto.logs.models import LogStream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from io import BufferedReader
 
     from moto.logs.models import LogsBackend
 
@@ -77,14 +78,14 @@ class LogWriter:
             try:
                 with _lock:
                     self._stream.put_log_events(events)
-            except Exception:  # such as a subscription's: the node must never stand still for a full pipe
+            except Exception:  # noqa: BLE001  such as a subscription's: the node must never stand still for a full pipe
                 _log.exception("%s: output was lost", self._stream.log_stream_name)
 
-    def follow(self, output: IO[bytes]) -> None:
+    def follow(self, output: BufferedReader) -> None:
         """Put every line of a pipe until its end; text without a line's end is held until one comes."""
         rest = b""
         with output:
-            while chunk := output.read1(_CHUNK):  # type: ignore[attr-defined]  a buffered reader
+            while chunk := output.read1(_CHUNK):
                 *lines, rest = (rest + chunk).split(b"\n")
                 self.write(lines)
                 if len(rest) > EVENT_LIMIT:
@@ -100,7 +101,7 @@ def _pieces(line: bytes) -> list[str]:
 
 
 def _make_stream(backend: LogsBackend, target: LogTarget) -> LogStream:
-    """Make group and stream; the tables are replaced whole, for others walk over them meanwhile."""
+    """Make group and stream; the table is replaced whole, for others walk over it meanwhile."""
     with _lock:
         if target.group not in backend.groups:
             if not target.create_group:
@@ -108,8 +109,7 @@ def _make_stream(backend: LogsBackend, target: LogTarget) -> LogStream:
                     "failed to initialize logging driver: failed to create Cloudwatch log stream:"
                     f" ResourceNotFoundException: The specified log group does not exist: {target.group}"
                 )
-            group = LogGroup(backend.account_id, backend.region_name, target.group)
-            backend.groups = {**backend.groups, target.group: group}
+            backend.create_log_group(target.group, {})
         group = backend.groups[target.group]
         stream = LogStream(group, target.stream)
         group.streams = {**group.streams, target.stream: stream}

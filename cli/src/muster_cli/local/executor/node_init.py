@@ -168,7 +168,8 @@ def _explain(error: BaseException, plan: Plan) -> str:
     if isinstance(error, FileNotFoundError) and Path(plan["cwd"]).is_dir():
         where = "no such file or directory" if "/" in program else "executable file not found in $PATH"
         return f'exec: "{program}": {where}'
-    return f'exec: "{program}": {error}'
+    known = isinstance(error, OSError) and error.filename == program and error.strerror
+    return f'exec: "{program}": {error.strerror.lower() if known else error}'
 
 
 def _code(status: int) -> int:
@@ -229,7 +230,7 @@ def start(plan: Plan) -> tuple[int, str]:
         os.close(reading)
         (_first_process if plan["namespace"] else _session)(plan, writing)
     os.close(writing)
-    with open(reading, encoding="utf-8", errors="replace") as told:
+    with os.fdopen(reading, encoding="utf-8", errors="replace") as told:
         return child, told.read()
 
 

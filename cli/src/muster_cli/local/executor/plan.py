@@ -99,9 +99,15 @@ def with_interpreter(environment: Mapping[str, str]) -> dict[str, str]:
     return {**environment, "PATH": f"{programs}:{path}"}
 
 
-def vcpus(container: Mapping[str, Any]) -> int:
-    """Return the vCPUs that a container asks for. Default: 1."""
-    for item in container.get("resourceRequirements") or ():
-        if item["type"] == "VCPU":
-            return max(1, int(float(item["value"])))
-    return int(container.get("vcpus") or 1)
+def resources(container: Mapping[str, Any]) -> dict[str, int]:
+    """Return the VCPU, MEMORY (MiB) and GPU that a container asks for.
+
+    Default: 1 vCPU, the others 0; the deprecated ``vcpus`` and ``memory`` count where nothing else is said.
+    """
+    stated = {item["type"]: int(float(item["value"])) for item in container.get("resourceRequirements") or ()}
+    return {
+        "VCPU": int(container.get("vcpus") or 1),
+        "MEMORY": int(container.get("memory") or 0),
+        "GPU": 0,
+        **stated,
+    }

@@ -11,10 +11,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from io import BufferedReader
 
     from muster_cli.local.executor.node_init import Plan
 
@@ -62,10 +63,9 @@ class NodeProcess:
         return self._holder.pid
 
     @property
-    def output(self) -> IO[bytes]:
+    def output(self) -> BufferedReader:
         """Standard output and error of the node, merged as they come."""
-        assert self._holder.stdout is not None  # noqa: S101  opened above
-        return self._holder.stdout
+        return cast("BufferedReader", self._holder.stdout)
 
     def start(self) -> None:
         """Run the program.
@@ -86,7 +86,7 @@ class NodeProcess:
         self._watcher.start()
 
     def _abandon(self) -> None:
-        self._socket.close()
+        self._hang_up()
         self._kill_holder()
         self._reap()
 
@@ -121,17 +121,14 @@ class NodeProcess:
         """Kill the node with everything in it."""
         self._say(b"K")
 
-    def join(self, timeout: float) -> bool:
-        """Wait until the end was told; return False where the time did not suffice.
-
-        Args:
-            timeout: Seconds.
-        """
-        self._watcher.join(timeout)
-        return not self._watcher.is_alive()
-
     def close(self) -> None:
-        """Let go of the node; one that still runs dies."""
-        self._socket.close()
-        self._watcher.join(KILL_SECONDS)
+        """Let go of the node; one that still runs dies of it."""
+        self._hang_up()
+        if self._watcher.ident is not None:
+            self._watcher.join(KILL_SECONDS)
         self._messages.close()
+        self._socket.close()
+
+    def _hang_up(self) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)

@@ -24,6 +24,10 @@ class Stopped(Exception):  # noqa: N818  not an error: somebody asked for it
     """The job is not to run; the text is its ``statusReason``."""
 
 
+class TimeLimited(Stopped):
+    """The queue's time limit on RUNNABLE cancels the job."""
+
+
 class Waiting(Protocol):
     """A job that wants to run."""
 
@@ -35,9 +39,6 @@ class Waiting(Protocol):
 
     def time_limits(self) -> Sequence[dict[str, Any]]:
         """Return ``jobStateTimeLimitActions`` of the queue as they are now."""
-
-    def queue_enabled(self) -> bool:
-        """Return whether the queue lets jobs run."""
 
     def stop_reason(self) -> str:
         """Return why the job is to stop, empty while it is not."""
@@ -85,7 +86,7 @@ class Scheduler:
         while True:
             if reason := job.stop_reason():
                 raise Stopped(reason)
-            if self._is_first(job) and job.queue_enabled():
+            if self._is_first(job):
                 environments = job.environments()
                 yield self._take(job, environments)
                 code = capacity.blocked(job.demand, environments)
@@ -101,18 +102,18 @@ class Scheduler:
     def _take(self, job: Waiting, environments: Sequence[Environment]) -> Environment | None:
         environment = capacity.place(job.demand, environments, self._used)
         if environment:
-            self._used[environment.name] += job.demand.total_vcpus
+            self._used[environment.name] += job.demand.vcpus_in(environment)
         return environment
 
     def _check_limit(self, job: Waiting, code: str, since: float) -> None:
         limit = capacity.time_limit(job.time_limits(), code) if code else None
         if limit is not None and time.monotonic() - since >= limit * self._scale:
-            raise Stopped(TIME_LIMIT_TEXT.format(code=code))
+            raise TimeLimited(TIME_LIMIT_TEXT.format(code=code))
 
     def release(self, job: Waiting, environment: Environment) -> None:
         """Give a job's vCPUs back."""
         with self._changed:
-            self._used[environment.name] -= job.demand.total_vcpus
+            self._used[environment.name] -= job.demand.vcpus_in(environment)
             self._changed.notify_all()
 
     def look(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from moto.secretsmanager.models import secretsmanager_backends
 from moto.ssm.models import ssm_backends
@@ -49,11 +49,9 @@ def _value(source: str, account: str, region: str) -> str:
 
 def _secret(source: str, account: str) -> str:
     parts = source.split(":")
-    key, stage, version = (parts[_ARN_PARTS:] + ["", "", ""])[:3]
+    key, stage, version = [*parts[_ARN_PARTS:], "", "", ""][:3]
     backend = secretsmanager_backends[account][parts[3]]
-    found: dict[str, Any] = backend.get_secret_value(
-        ":".join(parts[:_ARN_PARTS]), version or None, stage or None
-    )
+    found = backend.get_secret_value(":".join(parts[:_ARN_PARTS]), version, stage)
     text = str(found["SecretString"])
     if not key:
         return text

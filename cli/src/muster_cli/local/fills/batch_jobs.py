@@ -13,6 +13,7 @@ from moto.batch.exceptions import ClientException
 from moto.batch.models import BatchBackend, JobQueue, batch_backends
 from moto.batch.responses import BatchResponse
 
+from muster_cli.local.executor import mock
 from muster_cli.local.executor.job import BatchJob
 from muster_cli.local.fills.patching import replace, stock
 from muster_core import contract
@@ -78,7 +79,7 @@ def find(backend: BatchBackend, name: str) -> tuple[Any, int | None]:
         The job, None where there is none; and the node's index, None where a job is meant.
     """
     identifier, separator, index = name.rpartition("/")[2].partition(contract.BATCH_ID_SEPARATOR)
-    job = backend._jobs.get(identifier)
+    job = mock.jobs(backend).get(identifier)
     if not separator:
         return job, None
     if not index.isdigit() or not isinstance(job, BatchJob) or not job.plan.multinode:

@@ -1,0 +1,208 @@
+"""A node's processes: signals, what is left behind, users."""
+
+import json
+import os
+
+import pytest
+
+from muster_cli.local.executor import ExecutorSettings
+from muster_cli.local.executor.process import NodeError, NodeProcess
+
+
+@pytest.fixture(params=["namespaces", "loopback"])
+def settings(request):
+    return ExecutorSettings(mode=request.param, stop_timeout=5.0, seed=1)
+
+
+# A process of another session that ignores SIGTERM: it holds the node's output open.
+DAEMON = """
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        mark("daemon", pathlib.Path("/proc/self/stat").read_text())
+        hang()
+    os._exit(0)
+os.wait()
+wait("daemon")
+"""
+
+
+def _processes(word):
+    """Processes of this machine whose command line holds a word."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/cmdline", "rb") as file:
+                    line = file.read()
+                with open(f"/proc/{entry}/stat") as file:
+                    state = file.read().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if word.encode() in line and state not in "ZX":
+                found.append(int(entry))
+    return found
+
+
+def test_nothing_outlives_its_node(cloud):
+    job_id = cloud.start(f"# {cloud.shared}" + DAEMON, nodes=1)
+    assert cloud.wait(job_id)["status"] == "SUCCEEDED"
+    cloud.until(lambda: not _processes(str(cloud.shared)), "the daemon's end")
+
+
+def test_nothing_outlives_its_node_when_the_job_is_ended(cloud):
+    job_id = cloud.start(f"# {cloud.shared}" + DAEMON + "mark('up'); hang()", nodes=1)
+    cloud.marked("up")
+    assert _processes(str(cloud.shared))
+    cloud.batch.terminate_job(jobId=job_id, reason="enough")
+    cloud.wait(job_id)
+    cloud.until(lambda: not _processes(str(cloud.shared)), "the daemon's end")
+
+
+def test_orphans_are_reaped(cloud):
+    program = """
+for _ in range(5):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            os._exit(0)
+        os._exit(0)
+    os.wait()
+def zombies():
+    count = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try: fields = pathlib.Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
+            except OSError: continue
+            count += fields[0] == "Z" and fields[1] == "1"
+    return count
+end = time.monotonic() + 5
+while zombies() and time.monotonic() < end: time.sleep(0.01)
+say(zombies())
+"""
+    if cloud.executor.mode == "namespaces":
+        job_id = cloud.start(program, nodes=1)
+        cloud.wait(job_id)
+        assert cloud.lines(job_id, 0) == ["0"]
+
+
+@pytest.mark.parametrize("number", ["SIGKILL", "SIGSEGV", "SIGTERM"])
+def test_death_by_a_signal_is_128_and_its_number(cloud, number):
+    import signal
+
+    job_id = cloud.start(f"os.kill(os.getpid(), signal.{number})", nodes=1)
+    cloud.wait(job_id)
+    assert cloud.node(job_id, 0)["container"]["exitCode"] == 128 + signal.Signals[number]
+
+
+def test_a_holder_that_dies_counts_as_sigkill(cloud, monkeypatch):
+    started = []
+    original = NodeProcess.start
+
+    def start(self):
+        started.append(self.pid)
+        original(self)
+
+    monkeypatch.setattr(NodeProcess, "start", start)
+    job_id = cloud.start(f"# {cloud.shared}\nmark('up'); hang()", nodes=1)
+    cloud.marked("up")
+    os.kill(started[0], 9)
+    assert cloud.wait(job_id)["status"] == "FAILED"
+    assert cloud.node(job_id, 0)["container"]["exitCode"] == 137
+    cloud.until(lambda: not _processes(str(cloud.shared)), "the program's end")
+
+
+def test_signals_of_the_executor_are_not_inherited(cloud):
+    program = "say([int(signal.getsignal(n)) for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)])"
+    job_id = cloud.start(program, nodes=1)
+    cloud.wait(job_id)
+    assert cloud.lines(job_id, 0) == ["[0, 0, 1]"], "SIGPIPE is ignored by Python itself"
+
+
+def test_no_descriptor_of_the_server_is_inherited(cloud):
+    job_id = cloud.start(
+        "say(sorted(map(int, os.listdir('/proc/self/fd')))[:3], len(os.listdir('/proc/self/fd')))", nodes=1
+    )
+    cloud.wait(job_id)
+    assert cloud.lines(job_id, 0) == ["[0, 1, 2] 4"], "and the one that lists them"
+
+
+def test_a_user(cloud):
+    cloud.shared.chmod(0o777)
+    job_id = cloud.start(["/usr/bin/id", "-u"], nodes=1, user="65534:65534")
+    cloud.wait(job_id)
+    if cloud.lines(job_id, 0) != ["65534"]:
+        # the test's own folders may be closed to everybody else: then it is said
+        assert "ermission denied" in cloud.node(job_id, 0)["container"]["reason"]
+
+
+def _plan(**more):
+    return {
+        "argv": ["/bin/true"],
+        "cwd": "/",
+        "env": {},
+        "user": "",
+        "namespace": "",
+        "hostname": "x",
+        "hosts": "",
+        "shm_mib": 64,
+        "init": True,
+        **more,
+    }
+
+
+def test_the_image_names_a_user(tmp_path):
+    codes = []
+    node = NodeProcess(
+        _plan(
+            argv=["/bin/sh", "-c", "exit $(id -u | cut -c1-2)"], env={"PATH": "/usr/bin:/bin"}, user="nobody"
+        ),
+        codes.append,
+    )
+    node.start()
+    output = node.output.read()
+    node.close()
+    node.output.close()
+    assert (codes, output) == ([65], b"")
+
+
+def test_numbers_without_an_entry(tmp_path):
+    codes = []
+    argv = ["/bin/sh", "-c", "id -u; id -g"]
+    node = NodeProcess(_plan(argv=argv, env={"PATH": "/usr/bin:/bin"}, user="4711"), codes.append)
+    node.start()
+    assert node.output.read() == b"4711\n0\n"
+    node.close()
+    node.output.close()
+    assert codes == [0]
+
+
+def test_a_folder_that_does_not_exist():
+    node = NodeProcess(_plan(cwd="/no/such/folder"), lambda _: None)
+    with pytest.raises(NodeError, match="No such file or directory: '/no/such/folder'"):
+        node.start()
+    node.close()
+    node.output.close()
+
+
+def test_letting_go_ends_the_node():
+    codes = []
+    node = NodeProcess(_plan(argv=["/bin/sleep", "1000"]), codes.append)
+    node.start()
+    node.close()
+    node.output.close()
+    assert codes == [137]
+
+
+def test_a_holder_that_cannot_run(monkeypatch):
+    monkeypatch.setattr("muster_cli.local.executor.process.NODE_INIT", "/no/such/file.py")
+    node = NodeProcess(_plan(), lambda _: None)
+    with pytest.raises(NodeError, match="the node's first process ended before its program ran"):
+        node.start()
+    node.close()
+    assert b"No such file" in node.output.read()
+    node.output.close()
+
+
+def test_plans_are_json():
+    assert json.loads(json.dumps(_plan())) == _plan()
