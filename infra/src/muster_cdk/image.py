@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -48,7 +49,7 @@ class BoundImage:
     asset: ecr_assets.DockerImageAsset | None = None
 
 
-class TrainingImage:
+class TrainingImage(ABC):
     """The image that a job's nodes run: built from a folder, or one that exists already."""
 
     @staticmethod
@@ -106,6 +107,7 @@ class TrainingImage:
             raise TypeError(f"uri must be a str, got {type(uri).__name__} {uri!r}; change it")
         return _ExistingImage(uri)
 
+    @abstractmethod
     def bind(self, scope: Construct, id: str, instance: InstanceType) -> BoundImage:
         """Make what the image needs in a stack.
 
@@ -114,7 +116,6 @@ class TrainingImage:
             id: Its id there.
             instance: The facts of the type that runs it; its architecture is the platform.
         """
-        raise NotImplementedError
 
 
 class _BuiltImage(TrainingImage):

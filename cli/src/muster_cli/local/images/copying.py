@@ -188,7 +188,8 @@ class Copier:
     def _at(self, path: str) -> Path:
         """A path of the image in the root; never outside of it, whatever links were copied."""
         place = self._root / path.lstrip("/")
-        if not place.parent.resolve().is_relative_to(self._root.resolve()):
+        folder = place if place == self._root else place.parent
+        if not folder.resolve().is_relative_to(self._root.resolve()):
             raise CannotFollow(self._instruction, f"{path!r} lies behind a link that leads out of the image")
         return place
 

@@ -31,8 +31,9 @@ class NodeRoot:
     """What a node runs in.
 
     A process of the local cloud sees the host's file system, not the image's: absolute paths of the
-    image are replaced by those in ``root`` in the command and in ENV, where they exist there. A
-    program that has such a path inside itself meets the host's.
+    image are replaced by those in ``root`` in the command and in ENV, where they exist there, or
+    where their folder does and the host has no such file. A program that has such a path inside
+    itself meets the host's.
 
     Attributes:
         root: The folder that stands for ``/``.
@@ -64,15 +65,15 @@ class NodeRoot:
     @property
     def environment(self) -> dict[str, str]:
         """ENV for a process on the host; it always has a PATH, which finds this environment's Python."""
-        values = {"PATH": default_path(), **self.variables}
-        return {name: self.mapped(value) for name, value in values.items()}
+        values = {name: self.mapped(value) for name, value in self.variables.items()}
+        return values | {"PATH": self._search_path(self.variables.get("PATH", default_path()))}
 
     def path(self, path: str) -> Path:
         """Where an absolute path of the image lies on the host."""
         return self.root / posixpath.normpath(path).lstrip("/")
 
     def mapped(self, text: str) -> str:
-        """A text with the image's absolute paths replaced, where they exist or could be made."""
+        """A text with the image's absolute paths replaced by those on the host."""
         return _PATH.sub(lambda match: self._mapped_path(match.group()), text)
 
     def argv(self, command: list[str]) -> list[str]:
@@ -86,6 +87,13 @@ class NodeRoot:
         """
         words = list(command) or list(self.cmd)
         return [*self._words(list(self.entrypoint)), *self._words(words)]
+
+    def _search_path(self, path: str) -> str:
+        """PATH with the image's folders in front of the host's of the same name, which may be needed."""
+        folders = [(str(self.path(folder)), folder) for folder in path.split(os.pathsep) if folder]
+        return os.pathsep.join(
+            one for inside, folder in folders for one in (inside, folder) if Path(one).is_dir()
+        )
 
     def _words(self, words: list[str]) -> list[str]:
         if not words:
@@ -103,5 +111,6 @@ class NodeRoot:
     def _mapped_path(self, path: str) -> str:
         inside = self.path(path)
         parent = posixpath.dirname(posixpath.normpath(path))
-        exists = os.path.lexists(inside) or (parent != "/" and self.path(parent).is_dir())
+        made_later = parent != "/" and self.path(parent).is_dir() and not os.path.lexists(path)
+        exists = os.path.lexists(inside) or made_later
         return f"{inside}{'/' if path.endswith('/') else ''}" if exists and path != "/" else path

@@ -91,7 +91,7 @@ def note_build(state: StateFolder, tag: str, image: LocalImage) -> LocalImage:
     Returns:
         The same build of the copy.
     """
-    state.images.mkdir(parents=True, exist_ok=True)
+    state.create()
     name = uuid.uuid4().hex
     unfinished, folder = state.images / f".{name}", state.images / name
     shutil.copytree(image.folder, unfinished, symlinks=True)
