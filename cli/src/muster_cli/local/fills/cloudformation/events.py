@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moto.cloudformation.models import Event
@@ -61,6 +62,7 @@ def set_status(stack: Stack, status: str, reason: str | None = None) -> None:
     stack.status = status
     stack.status_reason = reason  # type: ignore[attr-defined]
     stack._add_stack_event(status, resource_status_reason=reason)  # noqa: SLF001
+    _stamp(stack)
 
 
 def resource_event(
@@ -87,6 +89,14 @@ def resource_event(
             resource_properties=None,
         )
     )
+    _stamp(stack)
+
+
+def _stamp(stack: Stack) -> None:
+    """Let every event be later than the one before by what the CDK can tell apart."""
+    if len(stack.events) > 1:
+        before, last = stack.events[-2:]
+        last.timestamp = max(last.timestamp, before.timestamp + timedelta(milliseconds=1))
 
 
 def delete_resource(stack: Stack, gone: Deployed, policy: str | None) -> bool:

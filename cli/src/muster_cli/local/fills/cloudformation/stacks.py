@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moto.cloudformation.exceptions import AlreadyExistsException, ValidationError
+from moto.cloudformation.exceptions import AlreadyExistsException, CloudFormationError, ValidationError
 from moto.cloudformation.models import ChangeSet, CloudFormationBackend, Stack
 from moto.cloudformation.parsing import OutputMap, ResourceMap
 from moto.cloudformation.utils import (
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _REVIEW = "REVIEW_IN_PROGRESS"
+
+
+class ChangeSetNotFoundError(CloudFormationError):
+    """The CDK looks for an old change set before it makes one, and goes by this code."""
+
+    code = "ChangeSetNotFound"
 
 
 def validated(body: str) -> dict[str, Any]:
@@ -287,7 +293,7 @@ def _find_change_set(
             of_stack and change_set_name == change_set.change_set_name
         ):
             return change_set
-    raise ValidationError(message=f"ChangeSet [{change_set_name}] does not exist")
+    raise ChangeSetNotFoundError(f"ChangeSet [{change_set_name}] does not exist")
 
 
 def _delete_change_set(
@@ -295,7 +301,7 @@ def _delete_change_set(
 ) -> None:
     try:
         change_set = _find_change_set(self, change_set_name, stack_name)
-    except ValidationError:
+    except ChangeSetNotFoundError:
         return
     del self.change_sets[change_set.change_set_id]
 
