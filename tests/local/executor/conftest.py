@@ -1,7 +1,10 @@
 """A cloud in this process: moto's backends, the fills for jobs, and an executor with folders as images."""
 
+from __future__ import annotations
+
 import functools
 import json
+import os
 import sys
 import time
 from dataclasses import dataclass, field
@@ -51,10 +54,12 @@ class FolderImage:
     folder: Path
     environment: dict = field(default_factory=dict)
     user: str | None = None
+    stop_signal: str | None = None
+    notes: tuple[str, ...] = ()
 
-    def materialise(self, root: Path) -> "FolderImage":
+    def materialise(self, root: Path) -> FolderImage:
         root.mkdir(parents=True)
-        return FolderImage(root, self.environment, self.user)
+        return FolderImage(root, self.environment, self.user, self.stop_signal, self.notes)
 
     @property
     def cwd(self) -> Path:
@@ -210,14 +215,35 @@ def cloud(executor, images, tmp_path):
         executor.shutdown()
 
 
+def _state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 @pytest.fixture
 def alive():
     """Whether a process, by its pid in this test's own view, still runs."""
 
     def look(pid: int) -> bool:
         try:
-            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-        except FileNotFoundError:
+            return _state(pid) not in "ZX"
+        except OSError:
             return False
+
+    return look
+
+
+@pytest.fixture
+def processes(alive):
+    """The processes whose command line holds a word, without this one."""
+
+    def _holds(entry: Path, word: str) -> bool:
+        try:
+            return word.encode() in (entry / "cmdline").read_bytes() and alive(int(entry.name))
+        except OSError:
+            return False
+
+    def look(word: str) -> list[int]:
+        found = [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _holds(entry, word)]
+        return [pid for pid in found if pid != os.getpid()]
 
     return look

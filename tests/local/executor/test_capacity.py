@@ -1,5 +1,7 @@
 """Why a job waits in RUNNABLE: the arithmetic."""
 
+from __future__ import annotations
+
 import pytest
 
 from muster_cli.local.executor.capacity import (

@@ -26,10 +26,10 @@ state = StateFolder(sys.argv[1])
 state.create()
 network = make_network(sys.argv[2], state.tag, 1)
 place = network.attach()
-program = "import os,time; os.fork() and os.setsid() if False else None; print('up', flush=True); time.sleep(1000)"
+program = "import time; print('up', flush=True); time.sleep(1000)"
 node = NodeProcess({
     "argv": [sys.executable, "-c", program, str(state.root)], "cwd": "/", "env": {}, "user": "",
-    "namespace": place.namespace_path, "hostname": "x", "hosts": "", "shm_mib": 8, "init": True,
+    "namespace": place.namespace_path, "hostname": "x", "hosts": "", "shm_mib": 8, "stop_signal": 15, "init": True,
 }, lambda code: None)
 node.start()
 records.write(state.jobs / "job" / "1.0", node.pid)
@@ -37,22 +37,6 @@ node.output.readline()
 print(node.pid, flush=True)
 sys.stdin.read()
 """
-
-
-def _marked(word):
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit() and int(entry) != os.getpid():
-            try:
-                with open(f"/proc/{entry}/cmdline", "rb") as file:
-                    line = file.read()
-                with open(f"/proc/{entry}/stat") as file:
-                    zombie = file.read().rpartition(")")[2].split()[0] in "ZX"
-            except OSError:
-                continue
-            if word.encode() in line and not zombie:
-                found.append(int(entry))
-    return found
 
 
 def _until(condition, deadline=10.0):
@@ -80,30 +64,24 @@ def crashed(request, tmp_path):
 
 
 def _ours(tag):
-    links = [item["ifname"] for item in namespaces.listed("link", "show")]
-    spaces = [item["name"] for item in namespaces.listed("netns", "list")]
-    return sorted(name for name in (*links, *spaces) if tag in name)
+    return [item["name"] for item in namespaces.listed("netns", "list") if tag in item["name"]]
 
 
-def test_processes_die_with_the_server_and_cleanup_does_the_rest(crashed, request):
-    _until(lambda: not _marked(str(crashed.root)))
+def test_processes_die_with_the_server_and_cleanup_does_the_rest(crashed, request, processes):
+    _until(lambda: not processes(str(crashed.root)))
+    (record,) = records.read_all(crashed.jobs)
+    _until(lambda: not records.is_alive(record.process))
     mode = request.node.callspec.params["crashed"]
     left = _ours(crashed.tag)
     assert bool(left) is (mode == "namespaces")
     found = cleanup(crashed)
-    assert [text for text in found if text.startswith("network")] == [
-        f"network {name}"
-        for name in [
-            *(n for n in left if n[0] == "m" and not n.startswith("muster")),
-            *(n for n in left if n.startswith("muster")),
-        ]
-    ]
+    assert found == [f"network {name}" for name in left]
     assert _ours(crashed.tag) == []
     assert list(crashed.jobs.iterdir()) == []
     assert cleanup(crashed) == []
 
 
-def test_a_process_that_is_still_there_is_ended_with_all_below(tmp_path):
+def test_a_process_that_is_still_there_is_ended_with_all_below(tmp_path, processes):
     state = StateFolder(tmp_path / "state")
     program = (
         "import os, sys, time\n"
@@ -117,10 +95,13 @@ def test_a_process_that_is_still_there_is_ended_with_all_below(tmp_path):
     )
     for _ in range(3):
         left.stdout.readline()
-    assert len(_marked(str(state.root))) == 3
-    records.write(state.jobs / "job" / "1.0", left.pid)
+    assert len(processes(str(state.root))) == 3
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    records.write(state.jobs / "job" / "1.0", left.pid, outside)
     assert cleanup(state) == [f"process {left.pid}"]
-    assert _marked(str(state.root)) == []
+    assert not outside.exists()
+    assert processes(str(state.root)) == []
     assert left.wait() == -signal.SIGKILL
     left.stdout.close()
 

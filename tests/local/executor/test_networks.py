@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,6 @@ from muster_cli.local.executor import Executor, ExecutorSettings, networks
 from muster_cli.local.executor.networks import NetworkError, namespaces
 from muster_cli.local.executor.networks.base import NodeNetwork, rendezvous_variables
 from muster_cli.local.executor.networks.loopback import LoopbackNetwork
-from muster_cli.local.executor.networks.namespaces import free_network
 from muster_cli.local.executor.networks.ports import FIRST_PORT, PORTS, PortNetwork
 
 TALK = """
@@ -147,7 +147,7 @@ mark(f"up{node}"), wait("up0"), wait("up1")
             assert seen["shm"] == 16 * 1024 * 1024
             assert seen["groups"] is True
         assert _said(cloud, job_id, 1)["main"] == _said(cloud, job_id, 0)["local"]
-        assert not os.path.exists("/dev/shm/mine")
+        assert not Path("/dev/shm/mine").exists()
 
     def test_without_an_init_the_program_is_process_1(self, cloud):
         job_id = cloud.start("say(os.getpid())", nodes=1, init=False)
@@ -157,13 +157,22 @@ mark(f"up{node}"), wait("up0"), wait("up1")
     def test_nothing_is_left(self, cloud, state):
         job_id = cloud.start("mark('up'); wait('go')", nodes=1)
         cloud.marked("up")
-        names = _ours(state.tag)
-        assert f"mb{state.tag}" in names
-        assert f"muster-{state.tag}-1" in names
+        assert _ours(state.tag) == [f"muster-{state.tag}-0", f"muster-{state.tag}-switch"]
         cloud.mark("go")
         cloud.wait(job_id)
         cloud.executor.shutdown()
         assert _ours(state.tag) == []
+
+    def test_the_host_sees_nothing_of_it(self, cloud):
+        def host():
+            return namespaces.run_ip("link"), namespaces.run_ip("route", "show", "table", "all")
+
+        before = host()
+        job_id = cloud.start("mark('up'); wait('go')", nodes=1)
+        cloud.marked("up")
+        assert host() == before
+        cloud.mark("go")
+        cloud.wait(job_id)
 
     def test_places_are_used_again(self, cloud):
         addresses = set()
@@ -194,9 +203,7 @@ mark(f"up{node}"), wait("up0"), wait("up1")
 
 
 def _ours(tag):
-    links = [item["ifname"] for item in namespaces.listed("link", "show")]
-    spaces = [item["name"] for item in namespaces.listed("netns", "list")]
-    return [name for name in (*links, *spaces) if tag in name]
+    return sorted(item["name"] for item in namespaces.listed("netns", "list") if tag in item["name"])
 
 
 # --- without nodes ----------------------------------------------------------------------------
@@ -256,22 +263,36 @@ def test_ranges_end(monkeypatch):
         network.attach()
 
 
-def test_a_free_network():
-    taken = [ipaddress.ip_network("10.0.0.0/20"), ipaddress.ip_network("10.0.16.0/24")]
-    assert str(free_network("00000000", [])) == "10.0.0.0/20"
-    assert str(free_network("00000000", taken)) == "10.0.32.0/20"
-    assert str(free_network("00000fff", [])) == "10.255.240.0/20"
-    with pytest.raises(NetworkError, match=r"no network is left for the nodes"):
-        free_network("00000000", [ipaddress.ip_network("10.0.0.0/8")])
-
-
 def test_addresses_of_a_bridge_end(monkeypatch):
+    monkeypatch.setattr(namespaces, "NETWORK", ipaddress.ip_network("10.0.0.0/29"))
     network = namespaces.NamespaceNetwork("0abcdef0", 1)
-    monkeypatch.setattr(network, "_network", ipaddress.ip_network("10.0.0.0/30"))
+    monkeypatch.setattr(network, "_make_switch", lambda: True)
     monkeypatch.setattr(network, "_make", lambda *_: None)
-    assert network.attach().address == "10.0.0.2"
-    with pytest.raises(NetworkError, match=r"all addresses of 10.0.0.0/30 are taken; end some jobs"):
+    assert [network.attach().address for _ in range(3)] == ["10.0.0.4", "10.0.0.5", "10.0.0.6"]
+    with pytest.raises(NetworkError, match=r"all addresses of 10.0.0.0/29 are taken; end some jobs"):
         network.attach()
+
+
+def test_two_clouds_do_not_see_one_another(port):
+    one, two = namespaces.NamespaceNetwork("0000000a", port), namespaces.NamespaceNetwork("0000000b", port)
+    try:
+        assert one.attach().address == two.attach().address == "10.0.0.4"
+        assert _ours("0000000a") == ["muster-0000000a-0", "muster-0000000a-switch"]
+    finally:
+        one.close()
+        two.close()
+    assert _ours("0000000a") == _ours("0000000b") == []
+
+
+def test_leftovers_of_an_earlier_cloud_are_removed(port):
+    for name in ("muster-0000000c-switch", "muster-0000000c-7"):
+        namespaces.run_ip("netns", "add", name)
+    network = namespaces.NamespaceNetwork("0000000c", port)
+    try:
+        network.attach()
+        assert _ours("0000000c") == ["muster-0000000c-0", "muster-0000000c-switch"]
+    finally:
+        network.close()
 
 
 def test_ip_says_what_failed():

@@ -2,10 +2,11 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
-from muster_cli.local.executor import ExecutorSettings
+from muster_cli.local.executor import ExecutorSettings, plan
 from muster_cli.local.executor.process import NodeError, NodeProcess
 
 
@@ -28,36 +29,19 @@ wait("daemon")
 """
 
 
-def _processes(word):
-    """Processes of this machine whose command line holds a word."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/cmdline", "rb") as file:
-                    line = file.read()
-                with open(f"/proc/{entry}/stat") as file:
-                    state = file.read().rpartition(")")[2].split()[0]
-            except OSError:
-                continue
-            if word.encode() in line and state not in "ZX":
-                found.append(int(entry))
-    return found
-
-
-def test_nothing_outlives_its_node(cloud):
+def test_nothing_outlives_its_node(cloud, processes):
     job_id = cloud.start(f"# {cloud.shared}" + DAEMON, nodes=1)
     assert cloud.wait(job_id)["status"] == "SUCCEEDED"
-    cloud.until(lambda: not _processes(str(cloud.shared)), "the daemon's end")
+    cloud.until(lambda: not processes(str(cloud.shared)), "the daemon's end")
 
 
-def test_nothing_outlives_its_node_when_the_job_is_ended(cloud):
+def test_nothing_outlives_its_node_when_the_job_is_ended(cloud, processes):
     job_id = cloud.start(f"# {cloud.shared}" + DAEMON + "mark('up'); hang()", nodes=1)
     cloud.marked("up")
-    assert _processes(str(cloud.shared))
+    assert processes(str(cloud.shared))
     cloud.batch.terminate_job(jobId=job_id, reason="enough")
     cloud.wait(job_id)
-    cloud.until(lambda: not _processes(str(cloud.shared)), "the daemon's end")
+    cloud.until(lambda: not processes(str(cloud.shared)), "the daemon's end")
 
 
 def test_orphans_are_reaped(cloud):
@@ -95,7 +79,7 @@ def test_death_by_a_signal_is_128_and_its_number(cloud, number):
     assert cloud.node(job_id, 0)["container"]["exitCode"] == 128 + signal.Signals[number]
 
 
-def test_a_holder_that_dies_counts_as_sigkill(cloud, monkeypatch):
+def test_a_holder_that_dies_counts_as_sigkill(cloud, processes, monkeypatch):
     started = []
     original = NodeProcess.start
 
@@ -109,7 +93,7 @@ def test_a_holder_that_dies_counts_as_sigkill(cloud, monkeypatch):
     os.kill(started[0], 9)
     assert cloud.wait(job_id)["status"] == "FAILED"
     assert cloud.node(job_id, 0)["container"]["exitCode"] == 137
-    cloud.until(lambda: not _processes(str(cloud.shared)), "the program's end")
+    cloud.until(lambda: not processes(str(cloud.shared)), "the program's end")
 
 
 def test_signals_of_the_executor_are_not_inherited(cloud):
@@ -146,6 +130,7 @@ def _plan(**more):
         "hostname": "x",
         "hosts": "",
         "shm_mib": 64,
+        "stop_signal": 15,
         "init": True,
         **more,
     }
@@ -206,3 +191,42 @@ def test_a_holder_that_cannot_run(monkeypatch):
 
 def test_plans_are_json():
     assert json.loads(json.dumps(_plan())) == _plan()
+
+
+def test_the_images_stop_signal(cloud):
+    cloud.images["image"].stop_signal = "SIGINT"
+    program = """
+def bye(number, _): say("signal", number); sys.exit(0)
+for number in (signal.SIGTERM, signal.SIGINT): signal.signal(number, bye)
+mark("ready") if node else wait("ready")
+main or hang()
+"""
+    job_id = cloud.start(program)
+    cloud.wait(job_id)
+    assert cloud.lines(job_id, 1) == ["signal 2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [(None, 15), ("", 15), ("SIGINT", 2), ("int", 2), ("9", 9), ("SIGWINCH", 28)]
+)
+def test_names_of_stop_signals(name, number):
+    assert plan.stop_signal(name) == number
+
+
+def test_lines_that_were_passed_over_are_told_once(cloud, caplog):
+    caplog.set_level("INFO", "muster.local")
+    cloud.images["image"].notes = ("RUN pip install torch: passed over",)
+    job_id = cloud.start("mark('up') if node else wait('up')")
+    cloud.wait(job_id)
+    assert caplog.messages == ["image image: RUN pip install torch: passed over"]
+
+
+def test_a_long_path_leaves_room_for_sockets(cloud, monkeypatch):
+    monkeypatch.setattr("muster_cli.local.executor.node.SOCKET_ROOM", 10)
+    job_id = cloud.start(
+        "pathlib.Path(os.environ['TMPDIR'], 'x').touch(); say(os.environ['TMPDIR'])", nodes=1
+    )
+    assert cloud.wait(job_id)["status"] == "SUCCEEDED"
+    (folder,) = cloud.lines(job_id, 0)
+    assert folder.startswith("/tmp/muster-")
+    assert not Path(folder).exists()

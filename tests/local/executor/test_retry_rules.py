@@ -1,7 +1,7 @@
 """evaluateOnExit, as a table and against an independent model."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from muster_cli.local.executor.retry import Outcome, action, attempts, matches, runs_again
@@ -114,7 +114,9 @@ def _model(rules, code, reason, status):
     return "retry"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(
+    max_examples=300, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
 @given(st.lists(_RULE, max_size=5), st.one_of(st.none(), st.sampled_from([1, 7, 17, 71])), _TEXT, _TEXT)
 def test_rules_against_a_model(rules, code, reason, status):
     expected = _model(rules, code, reason, status)

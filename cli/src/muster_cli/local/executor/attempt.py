@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 KILL_SECONDS = 30.0
 """How long nodes may take to be gone after SIGKILL; those that are not are given up, and said so."""
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("muster.local")
 
 
 class Surroundings(NamedTuple):
@@ -210,6 +211,8 @@ class Attempt:
             node.clear()
         for place in self._places.values():
             self._shared.network.detach(place)
+        with contextlib.suppress(OSError):  # not empty, or never made
+            (self._shared.jobs / self._job.job_id[:8]).rmdir()
         with self._control.changed:
             for state in self._control.nodes:
                 if state.current is None or state.current.number != self._number:

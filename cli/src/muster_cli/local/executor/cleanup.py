@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muster_cli.local.executor import records
@@ -26,11 +27,13 @@ def cleanup(state: StateFolder) -> list[str]:
         What was found, one text each.
     """
     found: list[str] = []
+    written = list(records.read_all(state.jobs))
     if sys.platform == "linux":
-        ended = records.end(list(records.read_all(state.jobs)))
+        ended = records.end([record.process for record in written])
         found += [f"process {process.pid}" for process in ended]
         found += _remove_network(state.tag)
-    for folder in state.jobs.glob("*"):
+    outside = [Path(record.outside) for record in written if record.outside]
+    for folder in [*state.jobs.glob("*"), *outside]:
         shutil.rmtree(folder, ignore_errors=True)
     return found
 

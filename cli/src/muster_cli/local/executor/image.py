@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     ImageResolver = Callable[[str], "Image"]
@@ -26,6 +26,14 @@ class Root(Protocol):
     @property
     def user(self) -> str | None:
         """USER of the image; None: root."""
+
+    @property
+    def stop_signal(self) -> str | None:
+        """STOPSIGNAL of the image, a name or a number; None: SIGTERM."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Lines of the Dockerfile that were passed over, each with the reason."""
 
     def argv(self, command: list[str]) -> list[str]:
         """Return what is run for a container command: ENTRYPOINT in front, paths mapped into the folder."""

@@ -27,7 +27,7 @@ DEPENDENCY_SECONDS = 0.2
 """How often a job in PENDING looks at the jobs that it depends on."""
 DEPENDENCY_TEXT = "Dependent Job failed"
 SHUTDOWN_TEXT = "the local cloud was taken down"
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("muster.local")
 
 
 class BatchJob(Job):

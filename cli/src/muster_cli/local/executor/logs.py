@@ -20,7 +20,7 @@ DEFAULT_GROUP = "/aws/batch/job"
 EVENT_LIMIT = 262_144 - 26
 """Bytes of one event; longer lines are split."""
 _CHUNK = 65_536
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("muster.local")
 _NAME_LIMIT = 200
 """Batch takes this many characters of a definition's name into the stream's name."""
 _lock = threading.Lock()

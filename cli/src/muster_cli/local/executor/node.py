@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
+import tempfile
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muster_cli.local.executor import environment, plan, records, secrets
@@ -15,7 +18,6 @@ from muster_cli.local.executor.secrets import SecretError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from typing import Any
 
     from moto.logs.models import LogsBackend
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from muster_cli.local.executor.nodes import NodeAttempt
     from muster_cli.local.executor.plan import JobPlan
 
+SOCKET_ROOM = 70
+"""Characters of TMPDIR: the path of a socket ends at 104 on macOS, 108 on Linux, and Python's own names take 31."""
+_log = logging.getLogger("muster.local")
 LOG_SECONDS = 5.0
 """How long output may still come after a node's end: only somebody outside it could hold the pipe."""
 
@@ -65,6 +70,7 @@ class Node:
         self._ended = ended
         self._process: NodeProcess | None = None
         self._reader: threading.Thread | None = None
+        self._outside: Path | None = None
 
     def start(self, resolve: ImageResolver, logs: LogsBackend, attempt: NodeAttempt) -> None:
         """Start the node.
@@ -82,7 +88,7 @@ class Node:
             target = log_target(self._container, self._job.definition_name, attempt.task_id)
             writer = LogWriter(logs, target)
             self._process = NodeProcess(self._plan(resolve), self._on_end)
-            records.write(self._folder, self._process.pid)
+            records.write(self._folder, self._process.pid, self._outside)
             self._reader = threading.Thread(
                 target=writer.follow, args=(self._process.output,), name=f"log-{target.stream}", daemon=True
             )
@@ -114,20 +120,24 @@ class Node:
             "hostname": self.place.hostname,
             "hosts": str(self._hosts()) if self.place.namespace else "",
             "shm_mib": plan.shared_memory(self._container),
+            "stop_signal": plan.stop_signal(root.stop_signal),
             "init": plan.has_init(self._container),
         }
 
     def _root(self, resolve: ImageResolver) -> Root:
         uri = self._container.get("image", "")
         try:
-            return resolve(uri).materialise(self._folder / "root")
+            root = resolve(uri).materialise(self._folder / "root")
         except Exception as error:
             raise StartError(f"CannotPullContainerError: {uri}: {error}") from error
+        if self.identity.is_main:
+            for note in root.notes:
+                _log.info("image %s: %s", uri, note)
+        return root
 
     def _environment(self, root: Root) -> dict[str, str]:
-        home, temporary = self._folder / "home", self._folder / "tmp"
-        for folder in (home, temporary):
-            folder.mkdir(parents=True, exist_ok=True)
+        home, temporary = self._folder / "home", self._temporary()
+        home.mkdir(parents=True, exist_ok=True)
         hostname = self.place.hostname if self.place.namespace else ""
         return plan.with_interpreter(
             environment.node_environment(
@@ -146,6 +156,15 @@ class Node:
                 },
             )
         )
+
+    def _temporary(self) -> Path:
+        """TMPDIR, in the node's folder if its path leaves room for the sockets that programs make there."""
+        folder = self._folder / "tmp"
+        if len(str(folder)) > SOCKET_ROOM:
+            folder = self._outside = Path(tempfile.mkdtemp(prefix="muster-", dir="/tmp"))
+            return folder
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def _hosts(self) -> Path:
         """The node's /etc/hosts: its own name and the main node's, as the VPC's name server knows them."""
@@ -171,4 +190,6 @@ class Node:
             self._process.close()
         if self._reader:
             self._reader.join(LOG_SECONDS)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        for folder in (self._folder, self._outside):
+            if folder:
+                shutil.rmtree(folder, ignore_errors=True)

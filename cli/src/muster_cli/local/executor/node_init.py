@@ -2,7 +2,7 @@
 
 It runs by its path under ``python -I -S`` (standard library alone, no import of Muster) and talks
 to the executor over one socket. The executor sends a line of JSON (:class:`Plan`), later single
-bytes: ``T`` is SIGTERM for the program, ``K`` is SIGKILL for the node. The node sends lines of
+bytes: ``T`` is the stop signal for the program, ``K`` is SIGKILL for the node. The node sends lines of
 JSON: ``{"started": true}`` or ``{"failed": "why"}``, and ``{"exited": code}``. When the executor
 dies the socket closes, and the node dies too.
 
@@ -40,7 +40,16 @@ SWEEP_SECONDS = 5.0
 """How long processes that a program left behind may take to die of SIGKILL."""
 CANNOT_START = 127
 """Exit code of a program that could not be started, as a shell and Docker have it."""
-FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+FORWARDED = (
+    signal.SIGTERM,
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGWINCH,
+)
+"""What an init passes on: stop signals of images are among them."""
 
 
 class Plan(TypedDict):
@@ -57,6 +66,8 @@ class Plan(TypedDict):
     hosts: str
     """A file to lie over /etc/hosts in the namespace; empty: none."""
     shm_mib: int
+    stop_signal: int
+    """What ``T`` sends: SIGTERM, or the image's STOPSIGNAL."""
     init: bool
     """Whether process 1 is a small init rather than the program."""
 
@@ -168,8 +179,9 @@ def _explain(error: BaseException, plan: Plan) -> str:
     if isinstance(error, FileNotFoundError) and Path(plan["cwd"]).is_dir():
         where = "no such file or directory" if "/" in program else "executable file not found in $PATH"
         return f'exec: "{program}": {where}'
-    known = isinstance(error, OSError) and error.filename == program and error.strerror
-    return f'exec: "{program}": {error.strerror.lower() if known else error}'
+    if isinstance(error, OSError) and error.filename == program and error.strerror:
+        return f'exec: "{program}": {error.strerror.lower()}'
+    return f'exec: "{program}": {error}'
 
 
 def _code(status: int) -> int:
@@ -237,7 +249,7 @@ def start(plan: Plan) -> tuple[int, str]:
 # --- holding it -----------------------------------------------------------------------------
 
 
-def _obey(commands: socket.socket, child: int, in_namespace: bool) -> bool:
+def _obey(commands: socket.socket, child: int, plan: Plan) -> bool:
     """Do what the executor says; tell whether it is still there."""
     try:
         said = commands.recv(16)
@@ -245,13 +257,13 @@ def _obey(commands: socket.socket, child: int, in_namespace: bool) -> bool:
         said = b""
     with contextlib.suppress(ProcessLookupError):
         if b"T" in said:
-            os.kill(child, signal.SIGTERM)
+            os.kill(child, plan["stop_signal"])
         if b"K" in said or not said:
-            (os.kill if in_namespace else os.killpg)(child, signal.SIGKILL)
+            (os.kill if plan["namespace"] else os.killpg)(child, signal.SIGKILL)
     return bool(said)
 
 
-def hold(commands: socket.socket, child: int, in_namespace: bool) -> int:
+def hold(commands: socket.socket, child: int, plan: Plan) -> int:
     """Wait for the program's end, obeying the executor meanwhile; return the exit code."""
     waking, woken = socket.socketpair()
     woken.setblocking(False)
@@ -265,7 +277,7 @@ def hold(commands: socket.socket, child: int, in_namespace: bool) -> int:
         ready, _, _ = select.select(watched, [], [], 1.0)
         if waking in ready:
             waking.recv(512)
-        if commands in ready and not _obey(commands, child, in_namespace):
+        if commands in ready and not _obey(commands, child, plan):
             watched.remove(commands)
 
 
@@ -316,7 +328,7 @@ def main() -> None:
         tell({"failed": str(error)})
         raise SystemExit(CANNOT_START) from None
     tell({"failed": failure} if failure else {"started": True})
-    code = hold(commands, child, bool(plan["namespace"]))
+    code = hold(commands, child, plan)
     sweep(child)
     tell({"exited": code})
 

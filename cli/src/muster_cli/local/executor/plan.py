@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +76,19 @@ def shared_memory(container: Mapping[str, Any]) -> int:
 def has_init(container: Mapping[str, Any]) -> bool:
     """Tell whether process 1 is an init. Default: the program itself."""
     return bool((container.get("linuxParameters") or {}).get("initProcessEnabled"))
+
+
+def stop_signal(name: str | None) -> int:
+    """Return the number of an image's STOPSIGNAL.
+
+    Args:
+        name: Such as ``SIGINT``, ``INT`` or ``2``. Default: SIGTERM.
+    """
+    if not name:
+        return signal.SIGTERM.value
+    if name.isdigit():
+        return int(name)
+    return signal.Signals["SIG" + name.upper().removeprefix("SIG")].value
 
 
 def base_environment(home: Path, temporary: Path, hostname: str) -> dict[str, str]:

@@ -77,8 +77,10 @@ class NodeProcess:
         try:
             self._socket.sendall(json.dumps(self._plan).encode() + b"\n")
             said = json.loads(self._messages.readline() or "{}")
-        except OSError as error:
-            said = {"failed": f"no answer from the node's first process within {START_SECONDS:g} s: {error}"}
+        except TimeoutError:
+            said = {"failed": f"no answer from the node's first process within {START_SECONDS:g} s"}
+        except OSError:
+            said = {}  # it is gone
         self._socket.settimeout(None)
         if not said.get("started"):
             self._abandon()

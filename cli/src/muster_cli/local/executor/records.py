@@ -51,17 +51,33 @@ def is_alive(process: Process) -> bool:
     return bool(fields) and fields[_START_FIELD] == process.started and fields[_STATE_FIELD] not in "ZX"
 
 
-def write(folder: Path, pid: int) -> None:
-    """Write down the process that holds a node, in the node's folder."""
+class Record(NamedTuple):
+    """What is written down of a node."""
+
+    process: Process
+    outside: str
+    """A folder of the node outside of the state folder; empty: none."""
+
+
+def write(folder: Path, pid: int, outside: Path | None = None) -> None:
+    """Write down the process that holds a node, in the node's folder.
+
+    Args:
+        folder: The node's.
+        pid: The process.
+        outside: A folder of the node elsewhere. Default: none.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / RECORD).write_text(json.dumps(identify(pid)._asdict()), encoding="utf-8")
+    value = {**identify(pid)._asdict(), "outside": str(outside or "")}
+    (folder / RECORD).write_text(json.dumps(value), encoding="utf-8")
 
 
-def read_all(jobs: Path) -> Iterator[Process]:
-    """Yield every process that is written down below a folder."""
+def read_all(jobs: Path) -> Iterator[Record]:
+    """Yield every record below a folder; what makes no sense is passed over."""
     for path in sorted(jobs.glob(f"*/*/{RECORD}")):
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            yield Process(**json.loads(path.read_text(encoding="utf-8")))
+        with contextlib.suppress(OSError, ValueError, TypeError, LookupError):
+            value = json.loads(path.read_text(encoding="utf-8"))
+            yield Record(Process(int(value["pid"]), str(value["started"])), str(value.get("outside", "")))
 
 
 def descendants(pids: set[int]) -> set[int]:

@@ -25,8 +25,6 @@ class NodeNetwork:
     hostname: str
     namespace: str = ""
     """Name of the network namespace; empty: none."""
-    links: tuple[str, ...] = ()
-    """Interfaces on the host that go with the node."""
     ports: range = field(default_factory=lambda: range(0))
     """Ports that the node may listen on; empty: all."""
 

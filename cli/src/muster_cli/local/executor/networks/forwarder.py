@@ -1,4 +1,4 @@
-"""The local cloud listens on 127.0.0.1; this makes it answer at a bridge's address as well."""
+"""The local cloud listens on 127.0.0.1; this makes it answer at the nodes' bridge as well."""
 
 from __future__ import annotations
 
@@ -13,21 +13,19 @@ _CHUNK = 65_536
 
 
 class Forwarder:
-    """Accepts connections at an address and passes their bytes to the same port of 127.0.0.1.
+    """Accepts connections and passes their bytes to a port of 127.0.0.1.
 
     Args:
-        address: Where to listen.
-        port: Port, on both sides.
-
-    Raises:
-        OSError: The address cannot be listened on.
+        listener: A listening socket; the forwarder closes it.
+        port: Port of the local cloud.
     """
 
-    def __init__(self, address: str, port: int) -> None:
+    def __init__(self, listener: socket.socket, port: int) -> None:
         self._port = port
-        self._listener = socket.create_server((address, port))
+        self._listener = listener
         self._stopping, self._stopped = socket.socketpair()
-        threading.Thread(target=self._accept, name=f"forward-{address}", daemon=True).start()
+        self._thread = threading.Thread(target=self._accept, name="forwarder", daemon=True)
+        self._thread.start()
 
     def _accept(self) -> None:
         with selectors.DefaultSelector() as selector:
@@ -51,6 +49,7 @@ class Forwarder:
     def close(self) -> None:
         """Stop listening; connections that are open end with their peers."""
         self._stopping.close()
+        self._thread.join()
 
 
 def _join(client: socket.socket, server: socket.socket) -> None:

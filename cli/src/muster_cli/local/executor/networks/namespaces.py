@@ -1,41 +1,46 @@
-"""A network namespace per node, on a bridge: for root on Linux.
+"""A network namespace per node, on a bridge in a namespace of its own: for root on Linux.
 
-Everything made here carries the state folder's tag in its name: :func:`remove` finds it again
-after a crash, without any other record.
+Nothing of it appears among the host's interfaces and routes: no firewall, no network manager and
+no other cloud is in the way. Every name carries the state folder's tag: :func:`remove` finds it
+again after a crash, without any other record.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import ipaddress
 import itertools
 import json
+import os
+import socket
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from muster_cli.local.executor.networks.base import NetworkError, NodeNetwork, host_name
 from muster_cli.local.executor.networks.forwarder import Forwarder
 
-PREFIX_LENGTH = 20
-"""Each cloud has a /20 of 10/8: room for 4,093 nodes."""
+NETWORK = ipaddress.IPv4Network("10.0.0.0/16")
+"""Of every cloud: they do not see one another."""
 INTERFACE = "eth0"
 """The node's interface, named as a task's on AWS."""
-_NETWORKS = 1 << (PREFIX_LENGTH - 8)
-
-
-def bridge_name(tag: str) -> str:
-    """Return the bridge's name; Linux allows 15 characters."""
-    return f"mb{tag}"
-
-
-def link_prefix(tag: str) -> str:
-    """Return what the names of the host's ends of the links begin with."""
-    return f"m{tag}-"
+BRIDGE = "bridge"
+_RESERVED = 4
+"""A VPC's subnet keeps its first four addresses; the second one is the bridge's."""
+_GATEWAY = NETWORK.network_address + 1
+_CLONE_NEWNET = 0x40000000
 
 
 def namespace_prefix(tag: str) -> str:
-    """Return what the names of the namespaces begin with."""
+    """Return what the names of a cloud's namespaces begin with."""
     return f"muster-{tag}-"
+
+
+def namespace_path(name: str) -> str:
+    """Return the file of a namespace."""
+    return f"/run/netns/{name}"
 
 
 def run_ip(*arguments: str, lines: list[str] | None = None) -> str:
@@ -70,31 +75,30 @@ def listed(*arguments: str) -> list[dict[str, Any]]:
     return found
 
 
-def free_network(tag: str, taken: list[ipaddress.IPv4Network]) -> ipaddress.IPv4Network:
-    """Return a network of 10/8 that the host has no route into, the tag's own first.
+def listen_in(name: str, address: str, port: int) -> socket.socket:
+    """Listen in a namespace; connections are accepted from anywhere in this process.
 
     Args:
-        tag: Hexadecimal digits of the state folder.
-        taken: Networks that the host has an address in or a route to.
+        name: The namespace.
+        address: Of an interface in it.
+        port: TCP port.
 
     Raises:
-        NetworkError: There is none.
+        OSError: The address cannot be listened on.
     """
-    first = int(tag, 16) % _NETWORKS
-    for step in range(_NETWORKS):
-        number = (10 << 24) + ((first + step) % _NETWORKS << (32 - PREFIX_LENGTH))
-        network = ipaddress.IPv4Network((number, PREFIX_LENGTH))
-        if not any(network.overlaps(other) for other in taken):
-            return network
-    raise NetworkError("the host has routes into every part of 10.0.0.0/8; no network is left for the nodes")
 
+    def enter_and_listen() -> socket.socket:
+        descriptor = os.open(namespace_path(name), os.O_RDONLY)
+        try:
+            if ctypes.CDLL(None, use_errno=True).setns(descriptor, _CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+        finally:
+            os.close(descriptor)
+        return socket.create_server((address, port))
 
-def routes() -> list[ipaddress.IPv4Network]:
-    """Return the networks that the host has a route to, without the default route."""
-    found = [item.get("dst", "default") for item in listed("-4", "route", "show", "table", "all")]
-    return [
-        ipaddress.IPv4Network(item, strict=False) for item in found if item not in {"default", "0.0.0.0/0"}
-    ]
+    # a thread of its own enters the namespace, and ends there
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(enter_and_listen).result()
 
 
 class NamespaceNetwork:
@@ -109,65 +113,60 @@ class NamespaceNetwork:
         self._tag = tag
         self._port = endpoint_port
         self._lock = threading.Lock()
-        self._network: ipaddress.IPv4Network | None = None
+        self._switch = f"{namespace_prefix(tag)}switch"
         self._forwarder: Forwarder | None = None
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count()
         self._free: list[int] = []
-        self._nodes: dict[int, NodeNetwork] = {}
+        self._nodes: dict[str, int] = {}
 
     def attach(self) -> NodeNetwork:
         """Make a namespace with its link and address."""
         with self._lock:
-            network = self._network or self._make_bridge()
+            self._forwarder = self._forwarder or self._make_switch()
             number = self._free.pop() if self._free else next(self._numbers)
-            address = network.network_address + 1 + number
-            if address >= network.broadcast_address:
-                raise NetworkError(f"all addresses of {network} are taken; end some jobs")
-            node = self._place(number, str(address), network)
-            self._nodes[number] = node
-        self._make(node, network)
-        return node
-
-    def _place(self, number: int, address: str, network: ipaddress.IPv4Network) -> NodeNetwork:
+            address = NETWORK.network_address + _RESERVED + number
+            if address >= NETWORK.broadcast_address:
+                raise NetworkError(f"all addresses of {NETWORK} are taken; end some jobs")
+            name = f"{namespace_prefix(self._tag)}{number}"
+            self._nodes[name] = number
+        self._make(name, number, str(address))
         return NodeNetwork(
-            address=address,
-            local=address,
-            endpoint=f"http://{network.network_address + 1}:{self._port}",
-            hostname=host_name(address),
-            namespace=f"{namespace_prefix(self._tag)}{number}",
-            links=(f"{link_prefix(self._tag)}{number}",),
+            address=str(address),
+            local=str(address),
+            endpoint=f"http://{_GATEWAY}:{self._port}",
+            hostname=host_name(str(address)),
+            namespace=name,
         )
 
-    def _make_bridge(self) -> ipaddress.IPv4Network:
+    def _make_switch(self) -> Forwarder:
         remove(self._tag)  # of an earlier cloud in this folder, if any
-        network = free_network(self._tag, routes())
-        bridge, address = bridge_name(self._tag), network.network_address + 1
-        run_ip(
-            lines=[
-                f"link add {bridge} type bridge",
-                f"addr add {address}/{PREFIX_LENGTH} dev {bridge}",
-                f"link set {bridge} up",
-            ]
-        )
-        self._forwarder = Forwarder(str(address), self._port)
-        self._network = network
-        return network
+        run_ip("netns", "add", self._switch)
+        lines = [
+            "link set lo up",
+            f"link add {BRIDGE} type bridge",
+            f"addr add {_GATEWAY}/{NETWORK.prefixlen} dev {BRIDGE}",
+            f"link set {BRIDGE} up",
+        ]
+        run_ip("-netns", self._switch, lines=lines)
+        return Forwarder(listen_in(self._switch, str(_GATEWAY), self._port), self._port)
 
-    def _make(self, node: NodeNetwork, network: ipaddress.IPv4Network) -> None:
-        link, name = node.links[0], node.namespace
+    def _make(self, name: str, number: int, address: str) -> None:
+        link = f"node{number}"
         run_ip("netns", "add", name)
         run_ip(
+            "-netns",
+            self._switch,
             lines=[
                 f"link add {link} type veth peer name {INTERFACE} netns {name}",
-                f"link set {link} master {bridge_name(self._tag)} up",
-            ]
+                f"link set {link} master {BRIDGE} up",
+            ],
         )
         run_ip(
             "-netns",
             name,
             lines=[
                 "link set lo up",
-                f"addr add {node.address}/{network.prefixlen} dev {INTERFACE}",
+                f"addr add {address}/{NETWORK.prefixlen} dev {INTERFACE}",
                 f"link set {INTERFACE} up",
             ],
         )
@@ -175,39 +174,31 @@ class NamespaceNetwork:
     def detach(self, node: NodeNetwork) -> None:
         """Remove a namespace with its link."""
         with self._lock:
-            numbers = [number for number, other in self._nodes.items() if other == node]
-            for number in numbers:
-                del self._nodes[number]
-                _remove_link(node.links[0])
-                _remove_namespace(node.namespace)
+            number = self._nodes.pop(node.namespace, None)
+            if number is not None:
+                # the link first: a namespace is taken apart later, when the kernel has the time
+                _quietly("-netns", self._switch, "link", "del", f"node{number}")
+                _quietly("netns", "del", node.namespace)
                 self._free.append(number)
 
     def close(self) -> None:
-        """Remove every namespace, link and the bridge."""
+        """Remove every namespace, those of the nodes and the bridge's."""
         with self._lock:
             if self._forwarder:
                 self._forwarder.close()
-            if self._network:
                 remove(self._tag)
-            self._forwarder = self._network = None
+            self._forwarder = None
             self._nodes.clear()
-
-
-def _remove_link(name: str) -> None:
-    _quietly("link", "del", name)
-
-
-def _remove_namespace(name: str) -> None:
-    _quietly("netns", "del", name)
 
 
 def _quietly(*arguments: str) -> None:
     """Run ``ip`` for something that may be gone already."""
-    subprocess.run(["ip", *arguments], capture_output=True, check=False)
+    with contextlib.suppress(NetworkError):
+        run_ip(*arguments)
 
 
 def remove(tag: str) -> list[str]:
-    """Remove everything that carries a state folder's tag.
+    """Remove every namespace that carries a state folder's tag, and with them their links.
 
     Args:
         tag: Hexadecimal digits of the state folder.
@@ -215,12 +206,8 @@ def remove(tag: str) -> list[str]:
     Returns:
         Names of what was there.
     """
-    links = [item["ifname"] for item in listed("link", "show")]
-    ours = [name for name in links if name.startswith(link_prefix(tag)) or name == bridge_name(tag)]
-    namespaces = [item["name"] for item in listed("netns", "list")]
-    spaces = [name for name in namespaces if name.startswith(namespace_prefix(tag))]
+    found = [item["name"] for item in listed("netns", "list")]
+    ours = [name for name in found if name.startswith(namespace_prefix(tag))]
     for name in ours:
-        _remove_link(name)
-    for name in spaces:
-        _remove_namespace(name)
-    return [*ours, *spaces]
+        _quietly("netns", "del", name)
+    return ours
