@@ -50,7 +50,7 @@ class _LogGroup(Fill):
     @staticmethod
     def _set_retention(site: Site, name: str, properties: Properties) -> None:
         days = properties.get("RetentionInDays")
-        _logs(site).groups[name].set_retention_policy(None if days is None else str(int(days)))
+        _logs(site).groups[name].set_retention_policy(None if days is None else int(days))  # type: ignore[arg-type]
 
 
 def install() -> None:

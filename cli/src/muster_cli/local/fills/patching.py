@@ -44,13 +44,29 @@ def stock(owner: Any, name: str) -> Any:  # noqa: ANN401
 @contextlib.contextmanager
 def unfilled() -> Iterator[None]:
     """Take the fills out for a while: a test shows with it what stock moto does."""
-    for (owner, name), value in _stock.items():
-        if value is _MISSING:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, value)
+    with temporary():
+        for owner, name in list(_filled):
+            _restore(owner, name)
+        yield
+
+
+@contextlib.contextmanager
+def temporary() -> Iterator[None]:
+    """Undo, at the end of the block, whatever was filled or taken out in it."""
+    before = dict(_filled)
     try:
         yield
     finally:
-        for (owner, name), value in _filled.items():
-            setattr(owner, name, value)
+        for owner, name in _filled.keys() - before.keys():
+            _restore(owner, name)
+        for (owner, name), value in before.items():
+            replace(owner, name, value)
+
+
+def _restore(owner: Any, name: str) -> None:  # noqa: ANN401
+    value = _stock[owner, name]
+    if value is _MISSING:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, value)
+    del _filled[owner, name]

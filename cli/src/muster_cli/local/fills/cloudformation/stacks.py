@@ -99,9 +99,12 @@ def _apply(
     new_map = stack._create_resource_map()  # noqa: SLF001
     stack.output_map = OutputMap(new_map, stack.template_dict, stack.stack_id)
     stack.description = stack.template_dict.get("Description")
-    engine.converge(stack, new_map, CREATE if creating else UPDATE, keep_failed=keep_failed)
+    phase = CREATE if creating else UPDATE
+    engine.converge(stack, new_map, phase, keep_failed=keep_failed)
+    if stack.status != phase.done:  # outputs may refer to what was not made
+        stack.output_map = OutputMap(stack.resource_map, {}, stack.stack_id) if creating else before[3]
     if stack.resource_map is not new_map and not creating:
-        stack.template, stack.template_dict, stack.parameters, stack.output_map = before
+        stack.template, stack.template_dict, stack.parameters = before[:3]
 
 
 def _publish_exports(backend: CloudFormationBackend, stack: Stack) -> None:

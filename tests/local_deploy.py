@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -14,6 +15,7 @@ import boto3
 from moto import mock_aws
 
 from muster_cli.local import fills
+from muster_cli.local.fills import patching
 from muster_cli.local.settings import REGION
 
 if TYPE_CHECKING:
@@ -23,17 +25,18 @@ if TYPE_CHECKING:
 BOOTSTRAP_PARAMETER = "/cdk-bootstrap/hnb659fds/version"
 
 
+@functools.cache
 def client(service: str) -> Any:
-    return boto3.client(service, region_name=REGION)
+    """Clients are made once: reading a service's model takes long."""
+    return boto3.client(service, region_name=REGION)  # type: ignore[call-overload]
 
 
 @contextlib.contextmanager
 def local_account() -> Iterator[None]:
-    """moto in this process with the fills, as a fresh account that the CDK has bootstrapped."""
-    fills.install()
+    """moto in this process with the fills, as a fresh account."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
-    with mock.patch.dict(os.environ, clean, clear=True), mock_aws():
-        client("ssm").put_parameter(Name=BOOTSTRAP_PARAMETER, Value="30", Type="String")
+    with patching.temporary(), mock.patch.dict(os.environ, clean, clear=True), mock_aws():
+        fills.install()
         yield
 
 
@@ -65,6 +68,8 @@ def _empty_archive() -> bytes:
 def deploy(template: dict[str, Any], name: str = "Muster", **more: Any) -> dict[str, Any]:
     """Create or update a stack; return it as DescribeStacks shows it, whatever came of it."""
     upload_assets(template)
+    if "BootstrapVersion" in template.get("Parameters", {}):
+        client("ssm").put_parameter(Name=BOOTSTRAP_PARAMETER, Value="30", Type="String", Overwrite=True)
     cloudformation = client("cloudformation")
     existing = {s["StackName"] for s in cloudformation.describe_stacks()["Stacks"]}
     act = cloudformation.update_stack if name in existing else cloudformation.create_stack
@@ -81,7 +86,9 @@ def reasons(name: str = "Muster") -> list[str]:
     """What the events of a stack say of failures, first things first."""
     events = client("cloudformation").describe_stack_events(StackName=name)["StackEvents"]
     failed = [e for e in reversed(events) if e["ResourceStatus"].endswith("FAILED")]
-    return [f"{e['LogicalResourceId']} {e['ResourceStatus']}: {e.get('ResourceStatusReason')}" for e in failed]
+    return [
+        f"{e['LogicalResourceId']} {e['ResourceStatus']}: {e.get('ResourceStatusReason')}" for e in failed
+    ]
 
 
 def resources(name: str = "Muster") -> dict[str, tuple[str, str]]:
@@ -92,3 +99,21 @@ def resources(name: str = "Muster") -> dict[str, tuple[str, str]]:
 
 def delete(name: str = "Muster") -> None:
     client("cloudformation").delete_stack(StackName=name)
+
+
+def one(resource_type: str, attributes: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
+    """A template of one resource, ``It``, with outputs for some of its attributes."""
+    outputs = {name: {"Value": {"Fn::GetAtt": ["It", name]}} for name in attributes}
+    resource = {"It": {"Type": resource_type, "Properties": properties}}
+    return {"Resources": resource, "Outputs": {"Id": {"Value": {"Ref": "It"}}, **outputs}}
+
+
+def outputs(stack: dict[str, Any]) -> dict[str, str]:
+    return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
+
+
+def deploy_well(template: dict[str, Any], name: str = "Muster") -> dict[str, str]:
+    """Deploy, and return the outputs; fails with the reasons where it failed."""
+    stack = deploy(template, name)
+    assert stack["StackStatus"] in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}, reasons(name)
+    return outputs(stack)
