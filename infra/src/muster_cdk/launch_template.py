@@ -66,9 +66,9 @@ class EfaLaunchTemplate(Construct):
                 block_device_mappings=[_root_volume(root_volume_gib)],
                 metadata_options=_metadata(),
                 user_data=cdk.Fn.base64(_user_data()),
-                tag_specifications=cdk.Lazy.any(_TagSpecifications(self._tags, _TAGGED)),
+                tag_specifications=cdk.Lazy.uncached_any(_TagSpecifications(self._tags, _TAGGED)),
             ),
-            tag_specifications=cdk.Lazy.any(_TagSpecifications(self._tags, ("launch-template",))),
+            tag_specifications=cdk.Lazy.uncached_any(_TagSpecifications(self._tags, ("launch-template",))),
         )
         self.node.default_child = self.template
 
@@ -86,7 +86,7 @@ class EfaLaunchTemplate(Construct):
         return self.template.attr_latest_version_number
 
 
-@jsii.implements(cdk.IStableAnyProducer)
+@jsii.implements(cdk.IAnyProducer)
 class _TagSpecifications:
     """The tag specifications, once all aspects have set their tags."""
 
@@ -94,7 +94,8 @@ class _TagSpecifications:
         self._tags = tags
         self._kinds = kinds
 
-    def produce(self) -> object:
+    def produce(self, context: cdk.IResolveContext) -> object:  # noqa: ARG002  CDK's signature
+        # Not cached: an aspect may come after somebody looked.
         tags = [{"key": key, "value": value} for key, value in sorted(self._tags.tag_values().items())]
         return [{"resourceType": kind, "tags": tags} for kind in self._kinds]
 

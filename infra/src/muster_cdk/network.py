@@ -149,10 +149,9 @@ def choose_subnet(vpc: ec2.IVpc, availability_zone: str | None) -> tuple[ec2.ISu
     Raises:
         ValueError: The VPC has no private subnet there.
     """
-    zones = {"availability_zones": [availability_zone]} if availability_zone is not None else {}
-    if vpc.select_subnets(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS).is_pending_lookup:
+    if vpc.select_subnets().is_pending_lookup:
         return vpc.private_subnets[0], []  # CDK looks the VPC up and synthesizes again
-    subnets = [s for s in vpc.private_subnets if not zones or s.availability_zone == availability_zone]
+    subnets = [each for each in vpc.private_subnets if availability_zone in (None, each.availability_zone)]
     if not subnets:
         raise ValueError(_no_private_subnet(vpc, availability_zone))
     found = sorted({subnet.availability_zone for subnet in subnets})
