@@ -180,7 +180,7 @@ def _refused(error: ClientError) -> MusterError:
         )
     if code in _THROTTLED:
         return MusterError(
-            f"AWS throttles {error.operation_name} and went on after several tries; wait a minute",
+            f"AWS still throttles {error.operation_name} after several tries; wait a minute",
             EXIT_UNAVAILABLE,
         )
     return MusterError(f"AWS refused {error.operation_name}: {text}", EXIT_REFUSED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -13,9 +13,36 @@ if TYPE_CHECKING:
 
 COMPLETE = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
 
-JOB_DEFINITION = "AWS::Batch::JobDefinition"
-JOB_QUEUE = "AWS::Batch::JobQueue"
-COMPUTE_ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
+
+class Kind(NamedTuple):
+    """A kind of Batch's own resources, and the state that a job needs it in."""
+
+    name: str
+    resource: str
+    describe: str
+    """The client's method; its argument and its answer's list are both called ``key``."""
+    key: str
+    wanted: dict[str, str]
+
+
+USABLE = {"status": "VALID", "state": "ENABLED"}
+KINDS = (
+    Kind(
+        "job definition",
+        "AWS::Batch::JobDefinition",
+        "describe_job_definitions",
+        "jobDefinitions",
+        {"status": "ACTIVE"},
+    ),
+    Kind(
+        "compute environment",
+        "AWS::Batch::ComputeEnvironment",
+        "describe_compute_environments",
+        "computeEnvironments",
+        USABLE,
+    ),
+    Kind("job queue", "AWS::Batch::JobQueue", "describe_job_queues", "jobQueues", USABLE),
+)
 
 
 def problems(aws: Aws, stack: str, template: Mapping[str, Any]) -> list[str]:
@@ -51,46 +78,32 @@ def missing(template: Mapping[str, Any], resources: Iterable[StackResourceSummar
 
 
 def _unusable(aws: Aws, resources: Sequence[StackResourceSummaryTypeDef]) -> list[str]:
-    ids: dict[str, list[str]] = {}
-    for resource in resources:
-        ids.setdefault(resource["ResourceType"], []).append(resource.get("PhysicalResourceId", ""))
-    definitions, environments, queues = (
-        ids.get(kind, []) for kind in (JOB_DEFINITION, COMPUTE_ENVIRONMENT, JOB_QUEUE)
-    )
-    states: list[tuple[str, list[str], str, list[tuple[str, ...]]]] = []
-    if definitions:
-        answer = aws.batch.describe_job_definitions(jobDefinitions=definitions)["jobDefinitions"]
-        states.append(
-            ("job definition", definitions, "ACTIVE", [(each.get("status", ""),) for each in answer])
-        )
-    if environments:
-        found = aws.batch.describe_compute_environments(computeEnvironments=environments)[
-            "computeEnvironments"
+    found = []
+    for kind in KINDS:
+        ids = [
+            each.get("PhysicalResourceId", "") for each in resources if each["ResourceType"] == kind.resource
         ]
-        states.append(
-            (
-                "compute environment",
-                environments,
-                "VALID, ENABLED",
-                [(e["status"], e["state"]) for e in found],
-            )
-        )
-    if queues:
-        listed = aws.batch.describe_job_queues(jobQueues=queues)["jobQueues"]
-        states.append(("job queue", queues, "VALID, ENABLED", [(e["status"], e["state"]) for e in listed]))
-    return [text for kind, names, wanted, given in states for text in judge(kind, names, wanted, given)]
+        if ids:
+            answer = getattr(aws.batch, kind.describe)(**{kind.key: ids})[kind.key]
+            found += judge(kind, len(ids), answer)
+    return found
 
 
-def judge(kind: str, names: Sequence[str], wanted: str, given: Sequence[tuple[str, ...]]) -> list[str]:
+def judge(kind: Kind, expected: int, given: Sequence[Mapping[str, Any]]) -> list[str]:
     """Say which of Batch's resources no job could use; pure.
 
     Args:
-        kind: What they are, for the sentence.
-        names: Those that the stack has.
-        wanted: The state that each must be in.
-        given: The states that Batch answers.
+        kind: What they are.
+        expected: How many the stack has.
+        given: What Batch says of them.
     """
-    if len(given) < len(names):
-        return [f"batch knows {len(given)} of {len(names)} {kind}s of the stack"]
-    states = [", ".join(state) for state in given]
-    return [f"a {kind} is {state}, not {wanted}" for state in states if state != wanted]
+    if len(given) < expected:
+        return [f"batch knows {len(given)} of {expected} resources of the kind {kind.name}"]
+    wanted = _words(kind, kind.wanted)
+    return [
+        f"a {kind.name} is {state}, not {wanted}" for each in given if (state := _words(kind, each)) != wanted
+    ]
+
+
+def _words(kind: Kind, values: Mapping[str, Any]) -> str:
+    return ", ".join(str(values.get(name)) for name in kind.wanted)

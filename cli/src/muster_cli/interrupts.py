@@ -67,7 +67,7 @@ class Interrupts:
             yield
         finally:
             self._held -= 1
-        if self._waiting is not None:
+        if self._waiting is not None and not self._held:
             self._raise(self._waiting)
 
     @contextlib.contextmanager

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import click
 
 from muster_cli.errors import MusterError
-from muster_cli.options import JSON, examples, output_option, print_json
+from muster_cli.options import JSON, Assignment, examples, output_option, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 EXPORTED = ("AWS_", "CDK_", "JSII_NODE", "MUSTER_LOCAL_STATE", "NODE_NO_WARNINGS", "NO_PROXY", "no_proxy")
-"""What `muster local env` exports of a guarded environment: not PATH, home and temporary folder."""
+"""What `muster local env` exports of a guarded environment: not home and temporary folder."""
 NOT_EXPORTED = ("CDK_DEFAULT_ACCOUNT", "CDK_DEFAULT_REGION")
 """The CDK CLI sets these itself, from the endpoint."""
 
@@ -55,14 +55,22 @@ def local() -> None:
 @local.command()
 @state_option
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Default: a free one.")
+@click.option(
+    "--image-map",
+    "image_map",
+    type=Assignment("URI=FOLDER"),
+    multiple=True,
+    help="A folder that stands for an image which is not built here.",
+)
 @output_option
-def up(state: Path | None, port: int, output: str) -> None:
+def up(state: Path | None, port: int, image_map: tuple[tuple[str, str], ...], output: str) -> None:
     """Start the local cloud and wait until it answers."""
     with sentences():
         from muster_cli.local import lifecycle  # noqa: PLC0415  see above
         from muster_cli.local.state import StateFolder  # noqa: PLC0415
 
-        cloud = lifecycle.up(StateFolder(state), port=port)
+        folders = {uri: Path(folder).absolute() for uri, folder in image_map}
+        cloud = lifecycle.up(StateFolder(state), port=port, image_map=folders)
     if output == JSON:
         print_json(asdict(cloud))
         return
@@ -126,8 +134,8 @@ def exports(guarded: Mapping[str, str], caller: Mapping[str, str]) -> list[str]:
         caller: The caller's environment: what could lead to a real account is unset.
     """
     dropped = sorted(name for name in caller if name.startswith(EXPORTED) and name not in guarded)
-    kept = sorted(name for name in guarded if name.startswith(EXPORTED) and name not in NOT_EXPORTED)
+    names = sorted(name for name in guarded if name.startswith(EXPORTED) and name not in NOT_EXPORTED)
     return [
         *(f"unset {name}" for name in dropped),
-        *(f"export {name}={shlex.quote(guarded[name])}" for name in kept),
+        *(f"export {name}={shlex.quote(guarded[name])}" for name in (*names, "PATH")),
     ]

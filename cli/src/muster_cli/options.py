@@ -20,6 +20,26 @@ PLAIN_WIDTH = 200
 """Columns of a table that no terminal shows: nothing is cut off in a pipe."""
 
 
+class Assignment(click.ParamType[tuple[str, str]]):
+    """``NAME=VALUE``; the value may be empty and may hold further equals signs.
+
+    Args:
+        name: What is shown for it in the help.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split the text at the first equals sign."""
+        left, equals, right = str(value).partition("=")
+        if not equals or not left:
+            self.fail(f"must be {self.name}, got {value!r}", param, ctx)
+        return left, right
+
+
 def aws_options(command: Command) -> Command:
     """Add ``--region`` and ``--profile``."""
     command = click.option("--profile", metavar="NAME", help="Profile of the AWS configuration.")(command)
@@ -51,10 +71,15 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table on standard output: with a terminal's width there, uncut in a pipe."""
     from rich.console import Console  # noqa: PLC0415  40 ms
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=PLAIN_WIDTH, color_system=None)
-    console.print(_table(columns, rows))
+    terminal = Console()
+    if terminal.is_terminal:
+        terminal.print(_table(columns, rows))
+        return
+    pipe = Console(width=PLAIN_WIDTH, color_system=None)
+    with pipe.capture() as captured:
+        pipe.print(_table(columns, rows))
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -62,7 +87,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     from rich.table import Table  # noqa: PLC0415  40 ms
     from rich.text import Text  # noqa: PLC0415  40 ms
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:

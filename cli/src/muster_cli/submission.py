@@ -148,11 +148,10 @@ def _describe(batch: BatchClient, name: str) -> JobDefinitionTypeDef:
 
 def _check(wanted: Submission, request: Request) -> None:
     """Ask the rules; all problems at once."""
-    from muster_core.rules import environment, nodes, sizes  # noqa: PLC0415  loads the catalogue
+    from muster_core.rules import environment, sizes  # noqa: PLC0415  loads the catalogue
 
     found = [
         *sizes.name(wanted.name, "--name"),
-        *(nodes.count(wanted.nodes, nodes.MAX_NODES) if wanted.nodes is not None else []),
         *environment.names(wanted.environment, TORCH.name, "--env"),
         *sizes.submission(request),
         *_override_sizes(request),

@@ -13,7 +13,7 @@ from muster_cli.clock import Deadline
 from muster_cli.jobs import Jobs
 from muster_cli.log_printer import LogPrinter
 from muster_cli.log_reader import LogReader
-from muster_cli.options import JSON, aws_options, examples, output_option, print_json
+from muster_cli.options import JSON, Assignment, aws_options, examples, output_option, print_json
 from muster_cli.stack import DEFAULT_STACK
 from muster_cli.status import as_data
 from muster_cli.submission import Submission, prepare
@@ -22,21 +22,6 @@ from muster_cli.submission import submit as send
 if TYPE_CHECKING:
     from muster_cli.job_view import Job
     from muster_core.contract import Verdict
-
-
-class Variable(click.ParamType[tuple[str, str]]):
-    """``NAME=VALUE``; the value may be empty and may hold further equals signs."""
-
-    name = "NAME=VALUE"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """Split the text at the first equals sign."""
-        name, equals, text = str(value).partition("=")
-        if not equals or not name:
-            self.fail(f"must be NAME=VALUE, got {value!r}", param, ctx)
-        return name, text
 
 
 @click.command(
@@ -52,9 +37,13 @@ class Variable(click.ParamType[tuple[str, str]]):
 @click.option("--job", metavar="PATH", help="Which job of the stack. Default: the only one there is.")
 @click.option("--definition", metavar="NAME", help="Job definition. Default: the stack's.")
 @click.option("--queue", metavar="NAME", help="Job queue. Default: the stack's.")
-@click.option("--nodes", type=int, metavar="N", help="Number of nodes. Default: the definition's.")
+@click.option(
+    "--nodes", type=click.IntRange(min=1), metavar="N", help="Number of nodes. Default: the definition's."
+)
 @click.option("--name", metavar="NAME", help="Name of the job. Default: the definition's and the time.")
-@click.option("--env", "variables", type=Variable(), multiple=True, help="A variable for every node.")
+@click.option(
+    "--env", "variables", type=Assignment("NAME=VALUE"), multiple=True, help="A variable for every node."
+)
 @click.option("--wait", is_flag=True, help="Wait for the end; exit with the job's exit code.")
 @click.option("--follow", "-f", is_flag=True, help="--wait, and show the logs of all nodes meanwhile.")
 @click.option(
