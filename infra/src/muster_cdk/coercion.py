@@ -54,11 +54,6 @@ def to_duration(value: str | cdk.Duration, argument: str) -> cdk.Duration:
     return cdk.Duration.seconds(sum(int(amount) * unit for amount, unit in amounts if amount))
 
 
-def to_seconds(duration: cdk.Duration) -> float:
-    """The seconds of a duration; a token where it is one, which no rule judges."""
-    return duration.to_seconds()
-
-
 def to_mebibytes(value: str | cdk.Size, argument: str) -> int:
     """Mebibytes out of ``"64GiB"`` or a ``Size``.
 
