@@ -106,6 +106,10 @@ RUNTIME_PATH = "/opt/muster/muster-node"
 """Where the runtime lies in the training image."""
 RUNTIME_COMMAND = ("python3", RUNTIME_PATH)
 """How a job's command begins: by the interpreter, as distroless images have no ``env``."""
+RUN = "run"
+"""The runtime's subcommand that takes a node through a job: the launcher's options, ``--``, the program."""
+LAUNCHER_FLAG = "--launcher"
+"""Its option that names the launcher."""
 
 # --- records in a node's log ----------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from muster_cdk.coercion import to_strings
-from muster_core.contract import LAUNCHERS, RUNTIME_COMMAND, TORCH, LauncherOption
+from muster_core.contract import LAUNCHER_FLAG, LAUNCHERS, RUN, RUNTIME_COMMAND, TORCH, LauncherOption
 from muster_core.rules.launcher import argument_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Launcher:
     def command(self) -> tuple[str, ...]:
         """The container's command."""
         options = [text for option in LAUNCHERS[self.name].options for text in self._written(option)]
-        return (*RUNTIME_COMMAND, "run", "--launcher", self.name, *options, "--", *self.program)
+        return (*RUNTIME_COMMAND, RUN, LAUNCHER_FLAG, self.name, *options, "--", *self.program)
 
     def _written(self, option: LauncherOption) -> tuple[str, ...]:
         value = self.options.get(argument_of(option))
