@@ -57,12 +57,17 @@ UNUSED = (
 )
 
 
+SHARED = (Path("/var/lib/containers"), Path("/run/containers"))
+"""Folders that buildah makes whatever storage it is told to use."""
+
+
 class Buildah:
     """Buildah with a storage of its own, removed at the end."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._program = require_tool("buildah")
+        self._made = [folder, *(path for path in SHARED if not path.exists())]
         folder.mkdir()
 
     def __call__(self, *arguments: str, cwd: Path = Path()) -> str:
@@ -80,7 +85,8 @@ class Buildah:
     def close(self) -> None:
         self("rm", "--all")
         self("rmi", "--all", "--force")
-        shutil.rmtree(self._folder)
+        for folder in self._made:
+            shutil.rmtree(folder, ignore_errors=folder in SHARED)
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ class _BuiltImage(TrainingImage):
         self._build_args = build_args
 
     def bind(self, scope: Construct, id: str, instance: InstanceType) -> BoundImage:
-        outdir = Path(_stage_of(scope).asset_outdir)
+        outdir = Path(_stage_of(scope).asset_outdir).absolute()
         keep = bool(scope.node.try_get_context(_NO_STAGING))
         with staged(self._image, outdir, keep=keep) as folder:
             asset = ecr_assets.DockerImageAsset(

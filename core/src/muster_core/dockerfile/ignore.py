@@ -1,7 +1,8 @@
 """The rules of a ``.dockerignore`` file, as Docker reads them.
 
 They look like Git's and are not: a pattern without a slash matches at the top alone, the last
-pattern that matches decides, and an exception inside an ignored folder works.
+pattern that matches decides, and an exception inside an ignored folder works. (Builders before
+BuildKit do not find an exception with a wildcard, such as ``!**/*.py``, inside an ignored folder.)
 """
 
 from __future__ import annotations
