@@ -128,6 +128,8 @@ def test_the_definition_has_whatever_was_asked_for(scope):
     )
     template = template_of(scope)
     assert template.resources["AllocationStrategy"] == "BEST_FIT"
+    # Batch updates no such environment in place.
+    assert template.one("AWS::Batch::ComputeEnvironment")["ReplaceComputeEnvironment"] is True
     definition = template.one("AWS::Batch::JobDefinition")
     assert definition["Timeout"] == {"AttemptDurationSeconds": 7200}
     assert definition["RetryStrategy"]["Attempts"] == 1

@@ -67,6 +67,16 @@ def test_cdk_may_leave_the_default_group_alone_and_ours_are_there_all_the_same(t
     assert [each["IpProtocol"] for each in rules] == ["tcp", "tcp"]
 
 
+@pytest.mark.parametrize("cidr", ["10.0.0.0/8", "10.0.0.0/28", "10.0.0.1/16", "ten"])
+def test_a_cidr_that_is_no_vpcs(scope, cidr):
+    with pytest.raises(ValueError, match=r"^cidr is no block") as caught:
+        TrainingNetwork(scope, "Network", availability_zone=ZONE, cidr=cidr)
+    assert str(caught.value) == (
+        f"cidr is no block for a vpc, got {cidr!r}; allowed is an IPv4 block from /16 to /24 such as '10.0.0.0/16'; "
+        "correct it"
+    )
+
+
 def test_two_clusters_share_a_network_and_its_default_rules(scope):
     network = TrainingNetwork(scope, "Network", availability_zone=ZONE, cidr="10.1.0.0/20", flow_logs=False)
     first, second = cluster(scope, "One", vpc=network.vpc), cluster(scope, "Two", vpc=network.vpc)

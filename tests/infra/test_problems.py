@@ -84,6 +84,37 @@ def test_one_problem_of_a_job(scope, more, sentence):
     assert found.startswith(f"[Test/Train] {sentence}")
 
 
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (
+            {"root_volume_size": "20GiB"},
+            (
+                "root_volume_size must be a whole number of GiB and at least 30, got 20480 MiB; the machine image alone takes "
+                "30 GiB, and training images come on top; give more"
+            ),
+        ),
+        (
+            {"root_volume_size": cdk.Size.mebibytes(204801)},
+            (
+                "root_volume_size must be a whole number of GiB and at least 30, got 204801 MiB; the machine image alone takes "
+                "30 GiB, and training images come on top; give more"
+            ),
+        ),
+        (
+            {"allocation_strategy": "SPOT_CAPACITY_OPTIMIZED"},
+            (
+                "allocation_strategy is none for instances on demand, got 'SPOT_CAPACITY_OPTIMIZED'; allowed: BEST_FIT, "
+                "BEST_FIT_PROGRESSIVE, BEST_FIT_PROGRESSIVE_ORDERED; multi-node jobs do not run on Spot; change it"
+            ),
+        ),
+    ],
+)
+def test_one_problem_of_a_cluster(scope, more, sentence):
+    cluster(scope, **more)
+    assert problems_of(scope) == [f"[Test/Cluster] {sentence}"]
+
+
 def test_a_subnet_too_small_says_both_numbers(scope):
     cluster(scope, max_nodes=1000, interface_type="efa")
     (found,) = problems_of(scope)

@@ -13,9 +13,9 @@ from constructs import Construct
 
 from muster_cdk import network, roles
 from muster_cdk.coercion import to_count, to_instance_name, to_mebibytes, to_strings, to_text
-from muster_cdk.compute_environment import DEFAULT_STRATEGY, GpuComputeEnvironment
+from muster_cdk.compute_environment import DEFAULT_STRATEGY, GpuComputeEnvironment, check_strategy
 from muster_cdk.job_queue import TrainingQueue
-from muster_cdk.launch_template import DEFAULT_ROOT_GIB, EfaLaunchTemplate
+from muster_cdk.launch_template import DEFAULT_ROOT_GIB, EfaLaunchTemplate, check_root_volume
 from muster_cdk.repository import TrainingRepository
 from muster_cdk.validation import Report, refuse_impossible
 from muster_core.instances import EFA_ONLY, InstanceType, efa_devices, lookup
@@ -105,9 +105,11 @@ class GpuCluster(Construct):
         self.instance: InstanceType = lookup(to_instance_name(instance_type))
         self.max_nodes = int(to_count(max_nodes, "max_nodes", token=False))
         self.efa_devices = _efa_devices(self.instance, efa_devices)
-        root_gib = to_mebibytes(root_volume_size, "root_volume_size") // 1024
+        root_mib = to_mebibytes(root_volume_size, "root_volume_size")
         refuse_impossible(self.instance, self._request(interface_type, availability_zone))
         self._report = Report(self)
+        self._report.add(check_root_volume(root_mib))
+        self._report.add(check_strategy(to_text(allocation_strategy, "allocation_strategy")))
         self.vpc, self.subnet = self._create_network(vpc, subnet, availability_zone)
         self._default_group = self._open_default_group(default_security_group)
         self._report.add(
@@ -124,7 +126,7 @@ class GpuCluster(Construct):
             instance=self.instance,
             security_group=self.security_group,
             interface_type=interface_type,
-            root_volume_gib=root_gib,
+            root_volume_gib=root_mib // 1024,
         )
         self.compute_environment = self._create_environment(allocation_strategy)
         self.job_queue = TrainingQueue(self, "Queue", compute_environment=self.compute_environment)

@@ -12,11 +12,16 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from muster_core.instances import BatchImage, InstanceType
+from muster_core.rules import Problem
 
 if TYPE_CHECKING:
     from muster_cdk.launch_template import EfaLaunchTemplate
 
 DEFAULT_STRATEGY = "BEST_FIT_PROGRESSIVE"
+REPLACED_STRATEGY = "BEST_FIT"
+"""The one strategy with which Batch updates no environment in place: CloudFormation makes a new one."""
+STRATEGIES = (REPLACED_STRATEGY, DEFAULT_STRATEGY, "BEST_FIT_PROGRESSIVE_ORDERED")
+"""Batch's allocation strategies for instances on demand."""
 MAX_DRAIN_MINUTES = 7200
 """Batch's cap on how long an update waits for running jobs."""
 
@@ -53,8 +58,8 @@ class GpuComputeEnvironment(Construct):
             launch_template: The launch template; its network cards carry the security groups.
             placement_group: A cluster placement group.
             instance_profile: Profile of the instances.
-            allocation_strategy: Batch's allocation strategy. Default: ``BEST_FIT_PROGRESSIVE``, as
-                ``BEST_FIT`` cannot be updated in place.
+            allocation_strategy: Batch's allocation strategy. Default: ``BEST_FIT_PROGRESSIVE``; with
+                ``BEST_FIT`` each update of the hosts replaces the environment.
         """
         super().__init__(scope, id)
         self.max_vcpus = max_nodes * instance.vcpus
@@ -65,7 +70,7 @@ class GpuComputeEnvironment(Construct):
             # No service role: updates in place need the service-linked one.
             type="MANAGED",
             state="ENABLED",
-            replace_compute_environment=False,
+            replace_compute_environment=allocation_strategy == REPLACED_STRATEGY,
             compute_resources=batch.CfnComputeEnvironment.ComputeResourcesProperty(
                 type="EC2",  # multi-node jobs run neither on Spot nor on Fargate
                 allocation_strategy=allocation_strategy,
@@ -119,6 +124,19 @@ class GpuComputeEnvironment(Construct):
             f"an update of the environment waits {MAX_DRAIN_MINUTES} minutes for running jobs, AWS Batch's most, and a "
             f"job may take {minutes}; deploy changes of the cluster on an empty queue",
         )
+
+
+def check_strategy(allocation_strategy: str) -> list[Problem]:
+    """The allocation strategy is one for instances on demand."""
+    if allocation_strategy in STRATEGIES or cdk.Token.is_unresolved(allocation_strategy):
+        return []
+    return [
+        Problem(
+            "capacity.strategy",
+            f"allocation_strategy is none for instances on demand, got {allocation_strategy!r}; allowed: "
+            f"{', '.join(STRATEGIES)}; multi-node jobs do not run on Spot; change it",
+        )
+    ]
 
 
 def _launch_template(

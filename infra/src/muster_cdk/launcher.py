@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from muster_cdk.coercion import to_strings
+from muster_cdk.coercion import to_strings, to_text
 from muster_core.contract import LAUNCHER_FLAG, LAUNCHERS, RUN, RUNTIME_COMMAND, TORCH, LauncherOption
 from muster_core.rules.launcher import argument_of
 
@@ -59,7 +59,7 @@ class Launcher:
             "module": module,
             "no_python": no_python,
         }
-        return cls(TORCH.name, options, (*to_strings([program], "program"), *to_strings(args, "args")))
+        return cls(TORCH.name, options, (to_text(program, "program"), *to_strings(args, "args")))
 
     @property
     def command(self) -> tuple[str, ...]:

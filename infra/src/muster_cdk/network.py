@@ -12,6 +12,7 @@ from constructs import Construct
 from muster_core.rules import Problem
 
 DEFAULT_CIDR = "10.0.0.0/16"
+_LARGEST, _SMALLEST = 16, 24
 _PORTS = ec2.Port.tcp_range(0, 65535)
 
 
@@ -44,10 +45,13 @@ class TrainingNetwork(Construct):
                 zone, which often lacks the newest types (a warning says so).
             cidr: IPv4 block of the VPC, /16 to /24. Default: 10.0.0.0/16.
             flow_logs: Whether rejected connections are logged, for 30 days. Default: True.
+
+        Raises:
+            ValueError: ``cidr`` is no block of that size.
         """
         super().__init__(scope, id)
         zone = availability_zone if availability_zone is not None else self._first_zone()
-        mask = IPv4Network(cidr).prefixlen
+        mask = _prefix_length(cidr)
         self.vpc = ec2.Vpc(
             self,
             "Vpc",
@@ -185,6 +189,19 @@ def cidr_of(subnet: ec2.ISubnet) -> str | None:
 def _zone_of(subnet: ec2.ISubnet) -> str | None:
     zone = subnet.availability_zone
     return None if cdk.Token.is_unresolved(zone) else zone
+
+
+def _prefix_length(cidr: str) -> int:
+    try:
+        length = IPv4Network(cidr).prefixlen
+    except ValueError:
+        length = 0
+    if not _LARGEST <= length <= _SMALLEST:
+        raise ValueError(
+            f"cidr is no block for a vpc, got {cidr!r}; allowed is an IPv4 block from /{_LARGEST} to /{_SMALLEST} such as "
+            f"{DEFAULT_CIDR!r}; correct it"
+        )
+    return length
 
 
 def _subnets(mask: int) -> list[ec2.SubnetConfiguration]:

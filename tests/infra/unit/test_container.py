@@ -147,5 +147,5 @@ def test_the_method_has_the_contracts_options():
 def test_arguments_are_texts():
     with pytest.raises(TypeError, match=r"^args\[1\] must be a str, got int 5; change it$"):
         Launcher.torch("train.py", "--epochs", 5)
-    with pytest.raises(TypeError, match=r"^program\[0\] must be a str, got NoneType None; change it$"):
+    with pytest.raises(TypeError, match=r"^program must be a str, got NoneType None; change it$"):
         Launcher.torch(None)
