@@ -21,6 +21,9 @@ _TIMEOUTS = {
 }
 
 
+_STANDARD_OUTPUT = 1  # sys.stdout is None where it was closed
+
+
 class _Parser(argparse.ArgumentParser):
     """Ends with the contract's exit code, so that no retry follows a misspelt flag."""
 
@@ -52,7 +55,7 @@ def command(argv: Sequence[str]) -> int:
         _parser(own).error("no program was given; put it after --, as in: run -- train.py --epochs 5")
     from muster_runtime.agent.run import run  # noqa: PLC0415  --help and env do without
 
-    return run(_request(arguments, program), sys.stdout.fileno())
+    return run(_request(arguments, program), _STANDARD_OUTPUT)
 
 
 def _split(argv: list[str]) -> tuple[list[str], list[str]]:

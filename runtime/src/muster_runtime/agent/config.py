@@ -203,5 +203,5 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
 def _nearest(name: str) -> str:
     import difflib  # noqa: PLC0415  rare, and every node pays for imports
 
-    near = difflib.get_close_matches(name, RUNTIME_VARIABLES, n=1)
+    near = difflib.get_close_matches(name, RUNTIME_VARIABLES, n=1, cutoff=0.8)
     return f"; did you mean {near[0]}?" if near else ""

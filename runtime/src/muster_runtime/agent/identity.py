@@ -134,5 +134,5 @@ def is_ipv4(text: str) -> bool:
     """Whether the text is an IPv4 address in its one usual form."""
     try:
         return socket.inet_ntoa(socket.inet_aton(text)) == text
-    except (OSError, UnicodeError):
+    except (OSError, ValueError):
         return False

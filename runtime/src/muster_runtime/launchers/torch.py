@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import sys
 from typing import TYPE_CHECKING, Mapping
@@ -54,6 +53,8 @@ class TorchLauncher:
             raise LaunchError("--module and --no-python exclude each other")
         program = self._job.program[0]
         if self._no_python:
+            import shutil  # noqa: PLC0415  it loads every compression library
+
             if shutil.which(program, path=self._job.environ.get("PATH")) is None:
                 raise LaunchError(f"program {program!r} is not in the image's PATH, or is not executable")
         elif not self._module and not os.path.exists(program):  # noqa: PTH110  pathlib costs start-up time

@@ -180,6 +180,7 @@ class Membership:
 
     def _introduce(self) -> None:
         self._joined = True
+        self._log(f"joined the main node {self._target[0]}:{self._target[1]}")
         self._pause = _FIRST_PAUSE
         self._send(encode(JOIN, **self._me._asdict(), container=self._container))
         queue, self._queue = self._queue, []
