@@ -168,4 +168,6 @@ def test_the_previous_template_may_be_used_again():
 
 def test_a_change_set_without_a_template_is_refused():
     with pytest.raises(ClientError, match="Either Template URL or Template Body must be specified"):
-        client("cloudformation").create_change_set(StackName="New", ChangeSetName=NAME, ChangeSetType="CREATE")
+        client("cloudformation").create_change_set(
+            StackName="New", ChangeSetName=NAME, ChangeSetType="CREATE"
+        )

@@ -25,7 +25,9 @@ def template(**resources_by_id):
 
 
 def log_groups():
-    return {g["logGroupName"]: g.get("retentionInDays") for g in client("logs").describe_log_groups()["logGroups"]}
+    return {
+        g["logGroupName"]: g.get("retentionInDays") for g in client("logs").describe_log_groups()["logGroups"]
+    }
 
 
 def statuses(name="Muster"):
@@ -100,7 +102,9 @@ def test_a_refused_resource_fails_the_stack_with_its_reason_and_leaves_nothing(f
 
 def test_stock_moto_answers_a_python_error_with_a_fault():
     with patching.unfilled(), pytest.raises(KeyError):
-        client("cloudformation").create_stack(StackName="Stock", TemplateBody=json.dumps(one("AWS::EC2::VPC")))
+        client("cloudformation").create_stack(
+            StackName="Stock", TemplateBody=json.dumps(one("AWS::EC2::VPC"))
+        )
 
 
 def test_a_python_error_fails_the_stack(fragile):
@@ -187,7 +191,9 @@ def test_a_rollback_that_fails_says_what_is_left(fragile):
 def test_a_second_stack_of_the_name_is_refused():
     deploy_well(template(A=group("a")))
     with pytest.raises(ClientError, match=r"Stack \[Muster\] already exists"):
-        client("cloudformation").create_stack(StackName="Muster", TemplateBody=json.dumps(template(A=group("b"))))
+        client("cloudformation").create_stack(
+            StackName="Muster", TemplateBody=json.dumps(template(A=group("b")))
+        )
 
 
 def test_a_missing_ssm_parameter_is_a_sentence():
@@ -257,7 +263,9 @@ def test_a_replaced_resource_may_be_kept():
 def test_a_named_resource_cannot_be_replaced(fragile):
     deploy_well(template(A=fragile(Name="fixed", Replace=1)))
     assert deploy(template(A=fragile(Name="fixed", Replace=2)))["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
-    assert "custom-named resource requires replacing. Rename fixed and update the stack again." in reasons()[0]
+    assert (
+        "custom-named resource requires replacing. Rename fixed and update the stack again." in reasons()[0]
+    )
 
 
 def test_another_type_under_the_same_id_is_refused(fragile):
@@ -271,7 +279,10 @@ def test_a_failed_update_puts_everything_back(fragile):
     deploy_well(first)
     before = resources()
     broken = template(
-        A=group("a", 14), N=group("new"), R=fragile(Replace=2), Z=fragile(Fails="update", more={"DependsOn": ["A", "N", "R"]})
+        A=group("a", 14),
+        N=group("new"),
+        R=fragile(Replace=2),
+        Z=fragile(Fails="update", more={"DependsOn": ["A", "N", "R"]}),
     )
     assert deploy(broken)["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
     assert reasons() == ["Z UPDATE_FAILED: no update today"]

@@ -63,7 +63,10 @@ def test_vcpus_have_the_case_of_the_service():
 
 
 def test_a_share_is_a_number_with_a_fraction():
-    policy = {"Name": "p", "FairsharePolicy": {"ShareDistribution": [{"ShareIdentifier": "a", "WeightFactor": "0.5"}]}}
+    policy = {
+        "Name": "p",
+        "FairsharePolicy": {"ShareDistribution": [{"ShareIdentifier": "a", "WeightFactor": "0.5"}]},
+    }
     converted = to_api("batch", "CreateSchedulingPolicyRequest", policy)
     assert converted["fairsharePolicy"]["shareDistribution"][0]["weightFactor"] == pytest.approx(0.5)
 
@@ -73,7 +76,10 @@ def test_a_share_is_a_number_with_a_fraction():
     [
         ({"Nonsense": 1}, "#: extraneous key [Nonsense] is not permitted"),
         ({"RetryStrategy": []}, "#/RetryStrategy: expected type: dict, found: list"),
-        ({"RetryStrategy": {"Attempts": "many"}}, "#/RetryStrategy/Attempts: expected type: number, found: 'many'"),
+        (
+            {"RetryStrategy": {"Attempts": "many"}},
+            "#/RetryStrategy/Attempts: expected type: number, found: 'many'",
+        ),
         ({"Type": {"a": 1}}, "#/Type: expected type: string, found: dict"),
         ({"Timeout": {"Seconds": 1}}, "#/Timeout: extraneous key [Seconds] is not permitted"),
     ],

@@ -50,8 +50,10 @@ def test_a_circle_is_refused():
         ({}, "Template format error: At least one Resources member must be defined."),
         (
             {"Resources": {"A": {"Type": "AWS::No::Such"}, "B": {"Type": "AWS::FSx::FileSystem"}}},
-            "Template format error: Unrecognized resource types: [AWS::FSx::FileSystem, AWS::No::Such] "
-            "(Muster's local cloud)",
+            (
+                "Template format error: Unrecognized resource types: [AWS::FSx::FileSystem, AWS::No::Such] "
+                "(Muster's local cloud)"
+            ),
         ),
         (
             {"Resources": {"A": resource("Nowhere")}},

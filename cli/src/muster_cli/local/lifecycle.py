@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ from muster_cli.local.settings import HEALTH_PATH, POLL_INTERVAL, START_TIMEOUT,
 from muster_cli.local.state import Record, StateFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 Cloud = Record
@@ -54,9 +55,11 @@ def up(state: StateFolder, port: int = 0, image_map: Mapping[str, Path] | None =
         try:
             return _wait_until_up(state, process)
         except BaseException:
-            _end(process.pid, lambda: process.poll() is not None)
+            _end(process.pid)
             _clear(state)
             raise
+        finally:
+            process.returncode = 0  # the server outlives this object on purpose: no warning about that
 
 
 def _spawn(state: StateFolder, port: int, image_map: Mapping[str, Path]) -> subprocess.Popen[bytes]:
@@ -128,7 +131,7 @@ def down(state: StateFolder) -> None:
     with state.exclusive("muster local down"):
         pid = state.server_pid()
         if pid is not None:
-            _end(pid, lambda: not state.server_alive())
+            _end(pid)
         if state.server_alive():
             raise LocalCloudError(
                 f"the local cloud's process {pid} cannot be ended; look at {state.server_log}"
@@ -136,28 +139,37 @@ def down(state: StateFolder) -> None:
         _clear(state)
 
 
-def _end(pid: int, gone: Callable[[], bool]) -> None:
+def _end(pid: int) -> None:
     """End the server in good order, and by force when that takes too long or is interrupted."""
     try:
         _signal(pid, signal.SIGTERM)
-        _wait(gone, STOP_TIMEOUT)
+        _wait(pid, STOP_TIMEOUT)
     finally:
-        if not gone():
+        if _exists(pid):
             _signal(pid, signal.SIGKILL)
-            _wait(gone, _KILL_TIMEOUT)
+            _wait(pid, _KILL_TIMEOUT)
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        return
 
 
-def _wait(gone: Callable[[], bool], seconds: float) -> None:
+def _wait(pid: int, seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    while not gone() and time.monotonic() < deadline:
+    while _exists(pid) and time.monotonic() < deadline:
         time.sleep(POLL_INTERVAL)
+
+
+def _exists(pid: int) -> bool:
+    """Tell whether a process is there; where it is a child of this one, it is reaped when it has ended."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _clear(state: StateFolder) -> None:
