@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from moto.batch.exceptions import ClientException
+from moto.batch.exceptions import ClientException, InvalidParameterValueException
 from moto.batch.models import BatchBackend, ComputeEnvironment, batch_backends
 from moto.batch.responses import BatchResponse
 
@@ -48,7 +48,9 @@ def service_linked_role(backend: BatchBackend) -> str:
     for role in iam.roles.values():
         if role.name == _SERVICE_ROLE:
             return str(role.arn)
-    return str(iam.create_service_linked_role("batch.amazonaws.com", "Batch's own role", None).arn)  # type: ignore[arg-type]
+    role = iam.create_service_linked_role("batch.amazonaws.com", "Batch's own role", "")
+    role.name = _SERVICE_ROLE  # moto writes the service's name small
+    return str(role.arn)
 
 
 def _create(  # noqa: PLR0917  the signature is moto's
@@ -96,7 +98,10 @@ def _validate(self: BatchBackend, resources: dict[str, Any]) -> None:
 
 def _vpcs(backend: BatchBackend, resources: dict[str, Any]) -> list[str]:
     subnets = {s.id: s for zone in backend.ec2_backend.subnets.values() for s in zone.values()}
-    return [subnets[name].vpc_id for name in resources["subnets"] if name in subnets][:1]
+    for name in resources["subnets"]:
+        if name not in subnets:
+            raise InvalidParameterValueException(f"subnet {name} does not exist")
+    return [subnets[name].vpc_id for name in resources["subnets"]][:1]
 
 
 def _check_launch_template(backend: BatchBackend, resources: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -185,9 +186,10 @@ class _Run:
         self.map._parsed_resources[logical_id] = made.resource  # noqa: SLF001
 
     def _create(self, site: Site, properties: Properties, definition: dict[str, Any]) -> Deployed:
+        """Make a resource; moto's classes write into the properties, so they get a copy."""
         fill = fill_for(site.resource_type)
         resource_event(self.stack, site, "", "CREATE_IN_PROGRESS")
-        resource = fill.create(site, physical_name(site, fill, properties), properties)
+        resource = fill.create(site, physical_name(site, fill, properties), deepcopy(properties))
         made = Deployed(site, properties, resource, definition)
         self.undo.append((site.logical_id, lambda: delete_resource(self.stack, made, None)))
         resource_event(self.stack, site, resource.physical_resource_id, "CREATE_COMPLETE")
@@ -204,7 +206,7 @@ class _Run:
         fill = fill_for(site.resource_type)
         resource_event(self.stack, site, before.resource.physical_resource_id, "UPDATE_IN_PROGRESS")
         try:
-            resource = fill.update(site, before.resource, before.properties, properties)
+            resource = fill.update(site, before.resource, before.properties, deepcopy(properties))
         except ReplacementError:
             return self._replace(site, before, properties, definition)
         made = Deployed(site, properties, resource, definition)
@@ -215,7 +217,7 @@ class _Run:
     @staticmethod
     def _revert(before: Deployed, made: Deployed) -> bool:
         fill = fill_for(made.site.resource_type)
-        before.resource = fill.update(made.site, made.resource, made.properties, before.properties)
+        before.resource = fill.update(made.site, made.resource, made.properties, deepcopy(before.properties))
         return True
 
     def _replace(
