@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -180,7 +181,7 @@ def test_letting_go_ends_the_node():
 
 
 def test_a_holder_that_cannot_run(monkeypatch):
-    monkeypatch.setattr("muster_cli.local.executor.process.NODE_INIT", "/no/such/file.py")
+    monkeypatch.setattr("muster_cli.local.executor.process.HOLDER", (sys.executable, "/no/such/file.py"))
     node = NodeProcess(_plan(), lambda _: None)
     with pytest.raises(NodeError, match="the node's first process ended before its program ran"):
         node.start()

@@ -1,6 +1,7 @@
 """Jobs that wait in RUNNABLE: for room, for their turn, for ever, or until the queue cancels them."""
 
 import pytest
+from botocore.exceptions import ClientError
 
 from muster_cli.local.executor import ExecutorSettings
 
@@ -94,10 +95,10 @@ class TestTimeLimit:
     def settings(self):
         return ExecutorSettings(mode="loopback", seed=1, time_scale=0.0005)
 
-    def _queue(self, cloud, reason, **more):
+    def _queue(self, cloud, reason, seconds=600, **more):
         cloud.queue("first", **more)
         environment = next(iter(cloud.backend._compute_environments))
-        action = {"reason": reason, "state": "RUNNABLE", "maxTimeSeconds": 600, "action": "CANCEL"}
+        action = {"reason": reason, "state": "RUNNABLE", "maxTimeSeconds": seconds, "action": "CANCEL"}
         cloud.batch.create_job_queue(
             jobQueueName="queue",
             priority=1,
@@ -115,6 +116,10 @@ class TestTimeLimit:
         job = cloud.wait(cloud.submit())
         assert (job["status"], job["isCancelled"]) == ("FAILED", True)
         assert job["statusReason"] == f"Canceled by JobStateTimeLimit action due to reason: {MAX_RESOURCE}"
+
+    def test_less_than_batch_allows(self, cloud):
+        with pytest.raises(ClientError, match="maxTimeSeconds must be between 600 and 86400"):
+            self._queue(cloud, MAX_RESOURCE, seconds=10)
 
     def test_of_another_reason_does_not(self, cloud):
         self._queue(cloud, REQUIREMENT, max_vcpus=1)

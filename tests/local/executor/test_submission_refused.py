@@ -75,6 +75,15 @@ def _over(**overrides):
             _over(containerOverrides={"environment": [{"name": "AWS_BATCH_JOB_ID", "value": "x"}]}),
             ['Environment variables cannot start with "AWS_BATCH", got AWS_BATCH_JOB_ID.'],
         ),
+        (OPEN, {"retryStrategy": {"attempts": 10}, "timeout": {"attemptDurationSeconds": 60}}, []),
+        (
+            OPEN,
+            {"retryStrategy": {"attempts": 11}, "timeout": {"attemptDurationSeconds": 59}},
+            [
+                "retryStrategy.attempts must be between 1 and 10, got 11",
+                "timeout.attemptDurationSeconds must be at least 60, got 59",
+            ],
+        ),
         (OPEN, {"parameters": {"a": "x" * 30_720}}, ["Job size must be less than 30 KiB"]),
         (OPEN, {"parameters": {"a": "x" * 30_000}}, []),
     ],

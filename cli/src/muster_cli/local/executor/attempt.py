@@ -146,7 +146,7 @@ class Attempt:
 
     def _make(self, index: int, ended: Callable[[int], None]) -> Node:
         job, main = self._job, self._job.main_node
-        self._places[index] = self._shared.network.attach()
+        self._attach_all()
         identity = NodeIdentity(
             job_id=job.job_id,
             attempt=self._number,
@@ -159,11 +159,15 @@ class Attempt:
             multinode=job.multinode,
         )
         folder = self._shared.jobs / job.job_id[:8] / f"{self._number}.{index}"
-        node = Node(
-            job, identity, folder=folder, place=self._places[index], main=self._places[main], ended=ended
-        )
+        node = Node(job, identity, folder=folder, places=self._places, ended=ended)
         self._nodes[index] = node
         return node
+
+    def _attach_all(self) -> None:
+        """Give every node its place before the first one runs: each knows the names of all."""
+        for index in range(self._job.num_nodes):
+            if index not in self._places:
+                self._places[index] = self._shared.network.attach()
 
     # --- ending -----------------------------------------------------------------------------
 

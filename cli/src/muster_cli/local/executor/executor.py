@@ -51,6 +51,7 @@ class Executor:
     ) -> None:
         self.settings = settings or ExecutorSettings()
         self.mode = self.settings.mode or choose_mode()
+        self.tag = state.tag
         self.network = make_network(self.mode, state.tag, endpoint_port)
         self.scheduler = Scheduler(self.settings.time_scale)
         order = random.Random(self.settings.seed)  # noqa: S311  an order, not a secret

@@ -17,7 +17,7 @@ from muster_cli.local.executor.process import NodeError, NodeProcess
 from muster_cli.local.executor.secrets import SecretError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from moto.logs.models import LogsBackend
@@ -46,8 +46,7 @@ class Node:
         job: Its job.
         identity: What Batch tells it.
         folder: A folder of its own in the state folder.
-        place: Its place in the network.
-        main: The main node's place.
+        places: Every node's place in the network, by index.
         ended: Called with the exit code, from another thread.
     """
 
@@ -57,16 +56,15 @@ class Node:
         identity: NodeIdentity,
         *,
         folder: Path,
-        place: NodeNetwork,
-        main: NodeNetwork,
+        places: Mapping[int, NodeNetwork],
         ended: Callable[[int], None],
     ) -> None:
         self.identity = identity
         self._job = job
         self._container: dict[str, Any] = job.container(identity.node)
         self._folder = folder
-        self.place = place
-        self._main = main
+        self.place = places[identity.node]
+        self._places = places
         self._ended = ended
         self._process: NodeProcess | None = None
         self._reader: threading.Thread | None = None
@@ -152,7 +150,7 @@ class Node:
                 ),
                 own={
                     **environment.batch_variables(self.identity),
-                    **rendezvous_variables(self._main, self.place),
+                    **rendezvous_variables(self._places[self.identity.main_node], self.place),
                 },
             )
         )
@@ -167,10 +165,10 @@ class Node:
         return folder
 
     def _hosts(self) -> Path:
-        """The node's /etc/hosts: its own name and the main node's, as the VPC's name server knows them."""
+        """The node's /etc/hosts: the names of all nodes, which a VPC's name server would know."""
         path = self._folder / "hosts"
-        names = {place.address: place.hostname for place in (self.place, self._main)}
-        lines = ["127.0.0.1 localhost", *(f"{address} {name}" for address, name in names.items())]
+        names = [f"{place.address} {place.hostname}" for place in self._places.values()]
+        lines = ["127.0.0.1 localhost", *names]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return path
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from muster_cli.local.executor.node_init import Plan
 
-NODE_INIT = Path(__file__).with_name("node_init.py")
+HOLDER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("node_init.py")))
+"""The command of a node's first process: isolated, and quick to start for want of site-packages."""
 START_SECONDS = 60.0
 """How long a node may take until its program runs: two interpreters' starts, on a busy machine."""
 KILL_SECONDS = 20.0
@@ -43,7 +44,7 @@ class NodeProcess:
         self._socket, theirs = socket.socketpair()
         try:
             self._holder = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(NODE_INIT), str(theirs.fileno())],
+                [*HOLDER, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

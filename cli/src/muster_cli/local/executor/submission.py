@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MULTINODE = "multinode"
 PAYLOAD_LIMIT = 30 * 1024
 """Bytes of one SubmitJob request."""
+MAX_ATTEMPTS = 10
+MIN_TIMEOUT = 60
+"""Seconds."""
 RESERVED_BY_BATCH = "AWS_BATCH"
 """A submission may not set a variable whose name begins with this."""
 NUM_NODES_TEXT = (
@@ -34,7 +37,7 @@ def problems(definition: Mapping[str, Any], request: Mapping[str, Any]) -> list[
         definition: ``type``, and ``nodeProperties`` for a multinode one.
         request: The SubmitJob request.
     """
-    found = list(_payload(request))
+    found = [*_payload(request), *_limits(request)]
     if definition["type"] == MULTINODE:
         return [*found, *_multinode(definition["nodeProperties"], request)]
     return [*found, *_container(request)]
@@ -43,6 +46,15 @@ def problems(definition: Mapping[str, Any], request: Mapping[str, Any]) -> list[
 def _payload(request: Mapping[str, Any]) -> Iterator[str]:
     if len(json.dumps(request, separators=(",", ":")).encode()) >= PAYLOAD_LIMIT:
         yield "Job size must be less than 30 KiB"
+
+
+def _limits(request: Mapping[str, Any]) -> Iterator[str]:
+    attempts = (request.get("retryStrategy") or {}).get("attempts")
+    if attempts is not None and not 1 <= attempts <= MAX_ATTEMPTS:
+        yield f"retryStrategy.attempts must be between 1 and {MAX_ATTEMPTS}, got {attempts}"
+    seconds = (request.get("timeout") or {}).get("attemptDurationSeconds")
+    if seconds is not None and seconds < MIN_TIMEOUT:
+        yield f"timeout.attemptDurationSeconds must be at least {MIN_TIMEOUT}, got {seconds}"
 
 
 def _container(request: Mapping[str, Any]) -> Iterator[str]:

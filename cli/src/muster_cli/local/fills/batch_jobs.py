@@ -15,6 +15,7 @@ from moto.batch.responses import BatchResponse
 
 from muster_cli.local.executor import mock
 from muster_cli.local.executor.job import BatchJob
+from muster_cli.local.fills.batch_queues import check_limits
 from muster_cli.local.fills.patching import replace, stock
 from muster_core import contract
 
@@ -178,12 +179,14 @@ def _job_to_end(self: Any) -> BatchJob | None:  # noqa: ANN401
 
 
 def _create_queue(self: Any) -> str:  # noqa: ANN401
+    check_limits(self._get_param(LIMITS) or [])
     answer: str = stock(BatchResponse, "createjobqueue")(self)
     _keep_limits(self, self._get_param("jobQueueName"))
     return answer
 
 
 def _update_queue(self: Any) -> str:  # noqa: ANN401
+    check_limits(self._get_param(LIMITS) or [])
     answer: str = stock(BatchResponse, "updatejobqueue")(self)
     _keep_limits(self, self._get_param("jobQueue"))
     return answer

@@ -27,9 +27,10 @@ def choose_mode() -> Mode:
 
 def _namespaces_work() -> bool:
     """Try it: root in a container often may not."""
+    steps = "ip link add type veth && mount -t sysfs sysfs /sys && mount -t tmpfs shm /dev/shm"
     try:
         tried = subprocess.run(
-            ["unshare", "--net", "--pid", "--fork", "--mount-proc", "ip", "link", "add", "type", "veth"],
+            ["unshare", "--net", "--uts", "--ipc", "--pid", "--fork", "--mount-proc", "sh", "-c", steps],
             capture_output=True,
             check=False,
         )

@@ -12,7 +12,7 @@ _HOSTS = 65_534
 
 
 class LoopbackNetwork:
-    """Addresses of one /16 of 127/8, chosen by the state folder's tag so that two clouds seldom meet.
+    """Addresses of one /16 of 127/8; where in it they begin is the tag's too, so that no two clouds meet.
 
     Args:
         tag: Hexadecimal digits of the state folder.
@@ -23,7 +23,7 @@ class LoopbackNetwork:
         second = 16 + int(tag[:4], 16) % 224  # 127.0/16 and its neighbours are everybody's
         self._first = int(ipaddress.IPv4Address(f"127.{second}.0.0"))
         self._endpoint = f"http://{HOST}:{endpoint_port}"
-        self._next = 1
+        self._next = 1 + int(tag[4:], 16) % _HOSTS
         self._taken: set[str] = set()
         self._lock = threading.Lock()
 

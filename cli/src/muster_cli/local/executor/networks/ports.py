@@ -10,7 +10,8 @@ from muster_cli.local.executor.networks.base import NetworkError, NodeNetwork
 from muster_cli.local.settings import HOST
 
 PORTS = 32
-"""Ports per node: the coordinator's, the launcher's and some of the user's own."""
+"""Ports per node: the coordinator's, the launcher's and some of the user's own. The last one is held by
+the cloud as long as the node has the range, so that no other cloud takes it."""
 FIRST_PORT = 20_000
 LAST_PORT = 28_799
 """Below the contract's coordinator port, and below every system's ephemeral range."""
@@ -28,16 +29,14 @@ class PortNetwork:
         self._ranges = (LAST_PORT + 1 - FIRST_PORT) // PORTS
         self._next = int(tag[:4], 16) % self._ranges
         self._endpoint = f"http://{HOST}:{endpoint_port}"
-        self._taken: set[int] = set()
+        self._taken: dict[int, socket.socket] = {}
         self._lock = threading.Lock()
 
     def attach(self) -> NodeNetwork:
         """Give a node a range of ports of which nobody listens on any."""
         with self._lock:
-            place = self._free_place()
-            self._taken.add(place)
-        first = FIRST_PORT + place * PORTS
-        ports = range(first, first + PORTS)
+            first = self._take()
+        ports = range(first, first + PORTS - 1)
         return NodeNetwork(
             address=HOST,
             local=f"{HOST}/{ports[0]}-{ports[-1]}",
@@ -46,12 +45,13 @@ class PortNetwork:
             ports=ports,
         )
 
-    def _free_place(self) -> int:
+    def _take(self) -> int:
         for _ in range(self._ranges):
-            place = self._next
+            first = FIRST_PORT + self._next * PORTS
             self._next = (self._next + 1) % self._ranges
-            if place not in self._taken and _nobody_listens(FIRST_PORT + place * PORTS):
-                return place
+            if first not in self._taken and (held := _hold(first)):
+                self._taken[first] = held
+                return first
         raise NetworkError(
             f"no range of {PORTS} free ports is left between {FIRST_PORT} and {LAST_PORT}; end some jobs"
         )
@@ -59,19 +59,25 @@ class PortNetwork:
     def detach(self, node: NodeNetwork) -> None:
         """Make the range free again."""
         with self._lock:
-            self._taken.discard((node.ports[0] - FIRST_PORT) // PORTS)
+            if held := self._taken.pop(node.ports[0], None):
+                held.close()
 
     def close(self) -> None:
-        """Nothing to take away."""
+        """Make every range free."""
+        with self._lock:
+            for held in self._taken.values():
+                held.close()
+            self._taken.clear()
 
 
-def _nobody_listens(first: int) -> bool:
-    with contextlib.ExitStack() as stack:
+def _hold(first: int) -> socket.socket | None:
+    """Hold a range by listening on its last port; None where somebody has a port of it."""
+    with contextlib.ExitStack() as others:
         try:
-            for port in range(first, first + PORTS):
-                probe = stack.enter_context(socket.socket())
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind((HOST, port))
+            held = socket.create_server((HOST, first + PORTS - 1))
+            others.callback(held.close)
+            for port in range(first, first + PORTS - 1):
+                others.enter_context(socket.create_server((HOST, port)))
         except OSError:
-            return False
-    return True
+            return None
+        return held.dup()
