@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from muster_core.dockerfile import Dockerfile, DockerfileError, Heredoc, Instruction, parse
@@ -235,6 +235,7 @@ PIECES = st.sampled_from(
 )
 
 
+@settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(st.text(), st.lists(PIECES, max_size=30).map("".join)))
 def test_nothing_crashes_it(text: str) -> None:
     try:

@@ -3,7 +3,7 @@
 import contextlib
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from muster_core.dockerfile import DockerfileError, expand
@@ -66,6 +66,7 @@ def test_refusals(text: str, message: str) -> None:
     assert str(caught.value) == message
 
 
+@settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.sampled_from(["$", "{", "}", "A", ":-", "?", "+", "'", '"', "\\", "x", " ", "²"])).map(
         "".join

@@ -4,7 +4,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from muster_core.dockerfile import DockerfileError, IgnoreRules, context_files, ignore_file
@@ -54,6 +54,7 @@ def test_refusals(rules: str, message: str) -> None:
     assert str(caught.value) == message
 
 
+@settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet="ab*?[]!\\/.-^#& \n"), st.text(alphabet="ab/.", min_size=1))
 def test_nothing_crashes_it(rules: str, path: str) -> None:
     with contextlib.suppress(DockerfileError):

@@ -27,7 +27,9 @@ def write_node_file(target: Path) -> None:
         ModuleNotFoundError: The runtime is not installed beside the constructs.
     """
     runtime, core = _package("muster_runtime"), _package("muster_core")
-    members = {f"muster_runtime/{path.relative_to(runtime).as_posix()}": path for path in runtime.rglob("*.py")}
+    members = {
+        f"muster_runtime/{path.relative_to(runtime).as_posix()}": path for path in runtime.rglob("*.py")
+    }
     members |= {f"muster_core/{name}": core / name for name in ("__init__.py", "contract.py")}
     contents = {name: path.read_bytes() for name, path in members.items()} | {"__main__.py": _MAIN}
     target.write_bytes(_archive(contents))
@@ -37,7 +39,9 @@ def write_node_file(target: Path) -> None:
 def _package(name: str) -> Path:
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"{name} is not installed; install the distribution that muster-cdk depends on")
+        raise ModuleNotFoundError(
+            f"{name} is not installed; install the distribution that muster-cdk depends on"
+        )
     return Path(spec.origin).parent
 
 
