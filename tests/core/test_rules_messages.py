@@ -469,7 +469,7 @@ def test_attempts_that_are_wrong(value: float) -> None:
     _is(
         retry.attempts(value),
         "retry.attempts",
-        f"attempts must be a whole number from 1 to 10, got {value!r}; 1 means that nothing is tried again",
+        f"retry_attempts must be a whole number from 1 to 10, got {value!r}; 1 means that nothing is tried again",
     )
 
 

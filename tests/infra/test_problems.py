@@ -55,7 +55,7 @@ def test_all_problems_of_a_cluster_and_its_job_are_in_one_report(scope):
         "memory must be from 4 to 1992294 MiB on p5.48xlarge, got 2097152 MiB",
         "shared_memory must be at least 1 MiB and at most the job's memory of 2097152 MiB, which holds it, got 3145728",
         "timeout must be at least 60 s, got 10 s",
-        "attempts must be a whole number from 1 to 10, got 11",
+        "retry_attempts must be a whole number from 1 to 10, got 11",
     ):
         assert sum(part in each for each in found) == 1, part
 

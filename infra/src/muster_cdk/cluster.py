@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
@@ -13,13 +14,15 @@ from constructs import Construct
 
 from muster_cdk import network, roles
 from muster_cdk.coercion import to_count, to_instance_name, to_mebibytes, to_strings, to_text
-from muster_cdk.compute_environment import DEFAULT_STRATEGY, GpuComputeEnvironment, check_strategy
+from muster_cdk.compute_environment import GpuComputeEnvironment
 from muster_cdk.job_queue import TrainingQueue
-from muster_cdk.launch_template import DEFAULT_ROOT_GIB, EfaLaunchTemplate, check_root_volume
+from muster_cdk.launch_template import EfaLaunchTemplate
 from muster_cdk.repository import TrainingRepository
 from muster_cdk.validation import Report, refuse_impossible
 from muster_core.instances import EFA_ONLY, InstanceType, efa_devices, lookup
 from muster_core.rules import ClusterRequest, cluster
+from muster_core.rules.capacity import DEFAULT_STRATEGY
+from muster_core.rules.volume import DEFAULT_ROOT_GIB
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,15 +109,19 @@ class GpuCluster(Construct):
         self.max_nodes = int(to_count(max_nodes, "max_nodes", token=False))
         self.efa_devices = _efa_devices(self.instance, efa_devices)
         root_mib = to_mebibytes(root_volume_size, "root_volume_size")
-        refuse_impossible(self.instance, self._request(interface_type, availability_zone))
+        request = ClusterRequest(
+            max_nodes=self.max_nodes,
+            interface_type=to_text(interface_type, "interface_type"),
+            availability_zone=availability_zone,
+            root_volume_mib=root_mib,
+            allocation_strategy=to_text(allocation_strategy, "allocation_strategy"),
+        )
+        refuse_impossible(self.instance, request)
         self._report = Report(self)
-        self._report.add(check_root_volume(root_mib))
-        self._report.add(check_strategy(to_text(allocation_strategy, "allocation_strategy")))
         self.vpc, self.subnet = self._create_network(vpc, subnet, availability_zone)
         self._default_group = self._open_default_group(default_security_group)
-        self._report.add(
-            cluster(self.instance, self._request(interface_type, availability_zone, self.subnet))
-        )
+        request = dataclasses.replace(request, subnet_cidr=network.cidr_of(self.subnet))
+        self._report.add(cluster(self.instance, request))
         self.security_group = security_group or network.EfaSecurityGroup(self, "EfaGroup", vpc=self.vpc)
         self.instance_role = instance_role or roles.instance_role(self, "InstanceRole")
         self.placement_group = placement_group or ec2.PlacementGroup(
@@ -137,16 +144,6 @@ class GpuCluster(Construct):
         """Both groups of the nodes as a peer of rules: their hosts', and their containers' if it is known."""
         groups = [self.security_group, *([self._default_group] if self._default_group else [])]
         return ec2.Connections(security_groups=groups)
-
-    def _request(
-        self, interface_type: str, availability_zone: str | None, subnet: ec2.ISubnet | None = None
-    ) -> ClusterRequest:
-        return ClusterRequest(
-            max_nodes=self.max_nodes,
-            interface_type=to_text(interface_type, "interface_type"),
-            availability_zone=availability_zone,
-            subnet_cidr=network.cidr_of(subnet) if subnet else None,
-        )
 
     def _create_network(
         self, vpc: ec2.IVpc | None, subnet: ec2.ISubnet | None, availability_zone: str | None

@@ -12,16 +12,11 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from muster_core.instances import BatchImage, InstanceType
-from muster_core.rules import Problem
+from muster_core.rules.capacity import DEFAULT_STRATEGY, REPLACED_STRATEGY
 
 if TYPE_CHECKING:
     from muster_cdk.launch_template import EfaLaunchTemplate
 
-DEFAULT_STRATEGY = "BEST_FIT_PROGRESSIVE"
-REPLACED_STRATEGY = "BEST_FIT"
-"""The one strategy with which Batch updates no environment in place: CloudFormation makes a new one."""
-STRATEGIES = (REPLACED_STRATEGY, DEFAULT_STRATEGY, "BEST_FIT_PROGRESSIVE_ORDERED")
-"""Batch's allocation strategies for instances on demand."""
 MAX_DRAIN_MINUTES = 7200
 """Batch's cap on how long an update waits for running jobs."""
 
@@ -124,19 +119,6 @@ class GpuComputeEnvironment(Construct):
             f"an update of the environment waits {MAX_DRAIN_MINUTES} minutes for running jobs, AWS Batch's most, and a "
             f"job may take {minutes}; deploy changes of the cluster on an empty queue",
         )
-
-
-def check_strategy(allocation_strategy: str) -> list[Problem]:
-    """The allocation strategy is one for instances on demand."""
-    if allocation_strategy in STRATEGIES or cdk.Token.is_unresolved(allocation_strategy):
-        return []
-    return [
-        Problem(
-            "capacity.strategy",
-            f"allocation_strategy is none for instances on demand, got {allocation_strategy!r}; allowed: "
-            f"{', '.join(STRATEGIES)}; multi-node jobs do not run on Spot; change it",
-        )
-    ]
 
 
 def _launch_template(

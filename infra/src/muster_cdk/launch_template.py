@@ -10,13 +10,10 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from muster_core.instances import EFA_ONLY, InstanceType, Nic, nics
-from muster_core.rules import Problem
+from muster_core.rules.volume import DEFAULT_ROOT_GIB
 
 ROOT_DEVICE = "/dev/xvda"
 """Root volume of the ECS-optimized Amazon Linux images; it also holds the container images."""
-DEFAULT_ROOT_GIB = 200
-IMAGE_GIB = 30
-"""Size of the root volume in the ECS-optimized images: a smaller one cannot hold their snapshot."""
 CLUSTER_TAG = "muster:cluster"
 
 _TAGGED = ("instance", "volume")
@@ -101,19 +98,6 @@ class _TagSpecifications:
         # Not cached: an aspect may come after somebody looked.
         tags = [{"key": key, "value": value} for key, value in sorted(self._tags.tag_values().items())]
         return [{"resourceType": kind, "tags": tags} for kind in self._kinds]
-
-
-def check_root_volume(mebibytes: int) -> list[Problem]:
-    """The root volume is a whole number of GiB, and holds the machine image."""
-    if mebibytes % 1024 == 0 and mebibytes >= IMAGE_GIB * 1024:
-        return []
-    return [
-        Problem(
-            "volume.root",
-            f"root_volume_size must be a whole number of GiB and at least {IMAGE_GIB}, got {mebibytes} MiB; the machine "
-            f"image alone takes {IMAGE_GIB} GiB, and training images come on top; give more",
-        )
-    ]
 
 
 def _interface(nic: Nic, group: ec2.ISecurityGroup) -> ec2.CfnLaunchTemplate.NetworkInterfaceProperty:

@@ -10,6 +10,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from muster_core.rules import Problem
+from muster_core.rules import network as rules
 
 DEFAULT_CIDR = "10.0.0.0/16"
 _LARGEST, _SMALLEST = 16, 24
@@ -158,8 +159,7 @@ def choose_subnet(vpc: ec2.IVpc, availability_zone: str | None) -> tuple[ec2.ISu
     subnets = [each for each in vpc.private_subnets if availability_zone in (None, each.availability_zone)]
     if not subnets:
         raise ValueError(_no_private_subnet(vpc, availability_zone))
-    found = sorted({subnet.availability_zone for subnet in subnets})
-    return subnets[0], [] if len(found) == 1 else [Problem("network.one_zone", _several_zones(found))]
+    return subnets[0], rules.one_zone([subnet.availability_zone for subnet in subnets])
 
 
 def check_subnet(vpc: ec2.IVpc, subnet: ec2.ISubnet, availability_zone: str | None) -> list[Problem]:
@@ -170,12 +170,11 @@ def check_subnet(vpc: ec2.IVpc, subnet: ec2.ISubnet, availability_zone: str | No
         subnet: The subnet.
         availability_zone: The zone that was named beside it, if any.
     """
-    problems = []
-    if subnet.subnet_id in {public.subnet_id for public in vpc.public_subnets}:
-        problems.append(Problem("network.public_subnet", _public_subnet(subnet)))
-    if availability_zone is not None and _zone_of(subnet) not in (None, availability_zone):
-        problems.append(Problem("network.zone_mismatch", _other_zone(subnet, availability_zone)))
-    return problems
+    public = [each.subnet_id for each in vpc.public_subnets]
+    return [
+        *rules.public_subnet(subnet.subnet_id, public, subnet.node.path),
+        *rules.zone_mismatch(subnet.availability_zone, availability_zone),
+    ]
 
 
 def cidr_of(subnet: ec2.ISubnet) -> str | None:
@@ -184,11 +183,6 @@ def cidr_of(subnet: ec2.ISubnet) -> str | None:
         return subnet.ipv4_cidr_block
     except RuntimeError:  # jsii's form of CDK's "cannot reference an imported Subnet's IPv4 CIDR"
         return None
-
-
-def _zone_of(subnet: ec2.ISubnet) -> str | None:
-    zone = subnet.availability_zone
-    return None if cdk.Token.is_unresolved(zone) else zone
 
 
 def _prefix_length(cidr: str) -> int:
@@ -244,25 +238,4 @@ def _no_private_subnet(vpc: ec2.IVpc, zone: str | None) -> str:
         f"vpc has no private subnet{where}, got {len(vpc.public_subnets)} public and {len(vpc.isolated_subnets)} "
         f"isolated in {sorted(vpc.availability_zones)}; the container of a multi-node job has no public address and "
         "needs a way out by NAT; add a private subnet, or name one by subnet"
-    )
-
-
-def _several_zones(zones: list[str]) -> str:
-    return (
-        f"vpc has private subnets in several zones, got {zones}; EFA cannot leave a zone; "
-        "choose one by availability_zone or subnet"
-    )
-
-
-def _public_subnet(subnet: ec2.ISubnet) -> str:
-    return (
-        f"subnet is public, got {subnet.node.path!r}; the container of a multi-node job has no public address and "
-        "would have no way out; give a private subnet with NAT"
-    )
-
-
-def _other_zone(subnet: ec2.ISubnet, zone: str) -> str:
-    return (
-        f"subnet is in another zone than availability_zone, got {subnet.availability_zone!r} and {zone!r}; "
-        "leave availability_zone out, or name the subnet's"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import IPv4Network
-from typing import List, Optional
+from typing import List, Optional, Sequence
 
 from muster_core.instances import EFA_ONLY, InstanceType, ips_per_node, nics
 from muster_core.rules.nodes import judged
@@ -21,6 +21,9 @@ RULES: Rules = {
     "network.cidr": "the subnet has an IPv4 block",
     "network.subnet_size": "the subnet has addresses for max_nodes nodes",
     "network.zone": "the availability zone is the name of one zone",
+    "network.one_zone": "the nodes' subnet is in a zone that was chosen, not in one of several",
+    "network.public_subnet": "the nodes' subnet is private",
+    "network.zone_mismatch": "a subnet and a zone that are named beside each other agree",
 }
 
 
@@ -66,6 +69,62 @@ def zone(name: Optional[str]) -> List[Problem]:
             "network.zone",
             f"availability_zone is not the name of a zone, got {name!r}; a zone is a region and a letter such as "
             "'us-east-1a'; give the zone that offers the instance type",
+        )
+    ]
+
+
+def one_zone(zones: Sequence[str]) -> List[Problem]:
+    """The private subnets that the nodes' one may be chosen from are in one zone.
+
+    Args:
+        zones: Names of the subnets' zones, in any order.
+    """
+    found = sorted(set(zones))
+    if len(found) <= 1 or any(is_token_text(each) for each in found):
+        return []
+    return [
+        Problem(
+            "network.one_zone",
+            f"vpc has private subnets in several zones, got {found}; EFA cannot leave a zone; "
+            "choose one by availability_zone or subnet",
+        )
+    ]
+
+
+def public_subnet(subnet: str, public_subnets: Sequence[str], name: Optional[str] = None) -> List[Problem]:
+    """The nodes' subnet is none of the public ones.
+
+    Args:
+        subnet: Id of the subnet. A token equals itself alone.
+        public_subnets: Ids of the public subnets of its VPC.
+        name: What the problem calls the subnet. Default: its id.
+    """
+    if subnet not in public_subnets:
+        return []
+    return [
+        Problem(
+            "network.public_subnet",
+            f"subnet is public, got {name or subnet!r}; the container of a multi-node job has no public address and "
+            "would have no way out; give a private subnet with NAT",
+        )
+    ]
+
+
+def zone_mismatch(subnet_zone: Optional[str], availability_zone: Optional[str]) -> List[Problem]:
+    """The subnet is in the zone that was named beside it.
+
+    Args:
+        subnet_zone: Zone of the subnet; None where it is not known.
+        availability_zone: The zone that was named; None where none was.
+    """
+    pair = (subnet_zone, availability_zone)
+    if None in pair or any(is_token_text(each) for each in pair) or subnet_zone == availability_zone:
+        return []
+    return [
+        Problem(
+            "network.zone_mismatch",
+            f"subnet is in another zone than availability_zone, got {subnet_zone!r} and {availability_zone!r}; "
+            "leave availability_zone out, or name the subnet's",
         )
     ]
 

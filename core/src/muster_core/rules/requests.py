@@ -18,6 +18,7 @@ from muster_core.rules import (
     nodes,
     retry,
     sizes,
+    volume,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class ClusterRequest:
         availability_zone: Name of the zone. Default: None.
         subnet_cidr: IPv4 block of the subnet. Default: None.
         max_vcpus: ``maxvCpus`` of the environment. Default: None.
+        root_volume_mib: Size of the hosts' root volume in MiB. Default: None.
+        allocation_strategy: Batch's allocation strategy. Default: None.
     """
 
     max_nodes: Number
@@ -41,6 +44,8 @@ class ClusterRequest:
     availability_zone: Optional[str] = None
     subnet_cidr: Optional[str] = None
     max_vcpus: Optional[Number] = None
+    root_volume_mib: Optional[Number] = None
+    allocation_strategy: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,8 @@ def cluster(facts: InstanceType, request: ClusterRequest) -> List[Problem]:
         *capacity.max_vcpus(facts, request.max_nodes, request.max_vcpus),
         *network.subnet_size(facts, request.max_nodes, request.subnet_cidr, request.interface_type),
         *network.zone(request.availability_zone),
+        *volume.root(request.root_volume_mib),
+        *capacity.strategy(request.allocation_strategy),
     ]
 
 
@@ -129,5 +136,5 @@ def job(facts: InstanceType, request: JobRequest) -> List[Problem]:
 
 def catalogue() -> Dict[str, str]:
     """Every rule: id -> what it holds, in a sentence."""
-    modules = (instance, nodes, capacity, network, memory, environment, sizes, retry, image, launcher)
+    modules = (instance, nodes, capacity, network, volume, memory, environment, sizes, retry, image, launcher)
     return {rule: text for module in modules for rule, text in module.RULES.items()}

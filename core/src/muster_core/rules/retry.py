@@ -51,7 +51,7 @@ def attempts(value: Optional[Number]) -> List[Problem]:
     return [
         Problem(
             "retry.attempts",
-            f"attempts must be a whole number from 1 to {MAX_ATTEMPTS}, got {value!r}; 1 means that nothing is tried again",
+            f"retry_attempts must be a whole number from 1 to {MAX_ATTEMPTS}, got {value!r}; 1 means that nothing is tried again",
         )
     ]
 

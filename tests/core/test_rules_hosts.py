@@ -1,0 +1,105 @@
+"""Rules about where the hosts live and what they are made with, as tables: what is given -> the exact sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from muster_core.rules import Problem, capacity, network, volume
+
+TOKEN_NUMBER = -1.8881545897087827e289
+TOKEN_TEXT = "${Token[TOKEN.42]}"
+
+
+@pytest.mark.parametrize(
+    "zones", [[], ["us-east-1a"], ["us-east-1a", "us-east-1a"], [TOKEN_TEXT, "us-east-1a"]]
+)
+def test_subnets_that_leave_no_choice_of_zone(zones: list[str]) -> None:
+    assert network.one_zone(zones) == []
+
+
+def test_subnets_in_several_zones() -> None:
+    assert network.one_zone(["us-east-1b", "us-east-1a", "us-east-1b"]) == [
+        Problem(
+            "network.one_zone",
+            "vpc has private subnets in several zones, got ['us-east-1a', 'us-east-1b']; EFA cannot leave a zone; "
+            "choose one by availability_zone or subnet",
+        )
+    ]
+
+
+@pytest.mark.parametrize("public", [[], ["subnet-2"], ["${Token[TOKEN.7]}"]])
+@pytest.mark.parametrize("subnet", ["subnet-1", TOKEN_TEXT])
+def test_subnets_that_are_private(subnet: str, public: list[str]) -> None:
+    assert network.public_subnet(subnet, public) == []
+
+
+@pytest.mark.parametrize(
+    ("subnet", "name", "said"),
+    [("subnet-1", None, "subnet-1"), (TOKEN_TEXT, "Stack/Vpc/Public", "Stack/Vpc/Public")],
+)
+def test_a_public_subnet(subnet: str, name: str | None, said: str) -> None:
+    assert network.public_subnet(subnet, ["subnet-0", subnet], name) == [
+        Problem(
+            "network.public_subnet",
+            f"subnet is public, got {said!r}; the container of a multi-node job has no public address and would have no "
+            "way out; give a private subnet with NAT",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("subnet_zone", "named"),
+    [
+        ("us-east-1a", "us-east-1a"),
+        (None, "us-east-1a"),
+        ("us-east-1a", None),
+        (TOKEN_TEXT, "us-east-1a"),
+        ("us-east-1a", TOKEN_TEXT),
+    ],
+)
+def test_zones_that_agree_or_are_not_known(subnet_zone: str | None, named: str | None) -> None:
+    assert network.zone_mismatch(subnet_zone, named) == []
+
+
+def test_zones_that_do_not_agree() -> None:
+    assert network.zone_mismatch("us-east-1a", "us-east-1b") == [
+        Problem(
+            "network.zone_mismatch",
+            "subnet is in another zone than availability_zone, got 'us-east-1a' and 'us-east-1b'; leave "
+            "availability_zone out, or name the subnet's",
+        )
+    ]
+
+
+@pytest.mark.parametrize("mebibytes", [30 * 1024, 200 * 1024, 1024 * 1024, TOKEN_NUMBER, None])
+def test_root_volumes_that_hold_the_image(mebibytes: float | None) -> None:
+    assert volume.root(mebibytes) == []
+
+
+@pytest.mark.parametrize("mebibytes", [0, -1024, 20 * 1024, 30 * 1024 - 1, 30 * 1024 + 1, 204801])
+def test_root_volumes_that_do_not(mebibytes: int) -> None:
+    assert volume.root(mebibytes) == [
+        Problem(
+            "volume.root",
+            f"root_volume_size must be a whole number of GiB and at least 30, got {mebibytes} MiB; the machine image alone "
+            "takes 30 GiB, and training images come on top; give more",
+        )
+    ]
+
+
+@pytest.mark.parametrize("value", [*capacity.STRATEGIES, TOKEN_TEXT, None])
+def test_strategies_for_instances_on_demand(value: str | None) -> None:
+    assert capacity.strategy(value) == []
+
+
+@pytest.mark.parametrize(
+    "value", ["SPOT_CAPACITY_OPTIMIZED", "SPOT_PRICE_CAPACITY_OPTIMIZED", "best_fit", ""]
+)
+def test_other_strategies(value: str) -> None:
+    assert capacity.strategy(value) == [
+        Problem(
+            "capacity.strategy",
+            f"allocation_strategy is none for instances on demand, got {value!r}; allowed: BEST_FIT, "
+            "BEST_FIT_PROGRESSIVE, BEST_FIT_PROGRESSIVE_ORDERED; multi-node jobs do not run on Spot; change it",
+        )
+    ]
