@@ -79,8 +79,18 @@ def test_types_without_an_image(name: str, why: str) -> None:
         instance.check(lookup(name)),
         "instance.image",
         f"instance_type has no machine image in AWS Batch, got {name!r}, {why}; use an x86_64 type with whole GPUs "
-        "of a current family, such as 'g6.8xlarge' or 'p5.48xlarge'",
+        "of a current family, such as 'g6.8xlarge' or 'p5.48xlarge'"
+        + ("" if name == "g6f.4xlarge" else ", or bring a machine image by image_id"),
     )
+
+
+@pytest.mark.parametrize("name", ["g5g.16xlarge", "p6e-gb200.36xlarge", "p3dn.24xlarge"])
+def test_an_own_image_makes_them_possible(name: str) -> None:
+    assert instance.check(lookup(name), own_image=True) == []
+
+
+def test_no_image_makes_a_fraction_whole() -> None:
+    assert instance.check(lookup("g6f.4xlarge"), own_image=True) == instance.check(lookup("g6f.4xlarge"))
 
 
 @pytest.mark.parametrize("value", [1, 2, 1000, 2.0])

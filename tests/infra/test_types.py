@@ -66,7 +66,7 @@ def test_all_types_of_the_catalogue_are_taken_or_refused_by_name(tmp_path):
             (
                 "instance_type has no machine image in AWS Batch, got 'p3dn.24xlarge', the image's driver does not know "
                 "the GPUs of p3dn; use an x86_64 type with whole GPUs of a current family, such as 'g6.8xlarge' or "
-                "'p5.48xlarge'"
+                "'p5.48xlarge', or bring a machine image by image_id"
             ),
         ),
     ],

@@ -3,7 +3,7 @@
 from muster_cdk.cluster import GpuCluster
 from muster_cdk.compute_environment import GpuComputeEnvironment
 from muster_cdk.image import TrainingImage
-from muster_cdk.job_queue import TrainingQueue
+from muster_cdk.job_queue import FairShare, TrainingQueue
 from muster_cdk.launch_template import EfaLaunchTemplate
 from muster_cdk.launcher import Launcher
 from muster_cdk.network import EfaSecurityGroup, TrainingNetwork
@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 __all__ = [
     "EfaLaunchTemplate",
     "EfaSecurityGroup",
+    "FairShare",
     "GpuCluster",
     "GpuComputeEnvironment",
     "Launcher",

@@ -15,7 +15,7 @@ from constructs import Construct
 from muster_cdk import network, roles
 from muster_cdk.coercion import to_count, to_instance_name, to_mebibytes, to_strings, to_text
 from muster_cdk.compute_environment import GpuComputeEnvironment
-from muster_cdk.job_queue import TrainingQueue
+from muster_cdk.job_queue import DEFAULT_LIMIT, FairShare, TrainingQueue
 from muster_cdk.launch_template import EfaLaunchTemplate
 from muster_cdk.repository import TrainingRepository
 from muster_cdk.validation import Report, refuse_impossible
@@ -26,6 +26,8 @@ from muster_core.rules.volume import DEFAULT_ROOT_GIB
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from aws_cdk import aws_ecs as ecs
 
 
 @jsii.implements(ec2.IConnectable)
@@ -71,6 +73,17 @@ class GpuCluster(Construct):
         efa_devices: Sequence[str] | None = None,
         root_volume_size: str | cdk.Size = f"{DEFAULT_ROOT_GIB}GiB",
         allocation_strategy: str = DEFAULT_STRATEGY,
+        min_nodes: int = 0,
+        acknowledge_idle_cost: bool = False,
+        scale_down_delay: str | cdk.Duration | None = None,
+        image_id: str | None = None,
+        image_parameter: str | None = None,
+        container_insights: str | ecs.ContainerInsights | None = None,
+        priority: int = 1,
+        misconfiguration_limit: str | cdk.Duration | None = DEFAULT_LIMIT,
+        capacity_limit: str | cdk.Duration | None = None,
+        unsupported_limit: str | cdk.Duration | None = None,
+        fair_share: FairShare | None = None,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
     ) -> None:
         """Make the cluster.
@@ -97,6 +110,22 @@ class GpuCluster(Construct):
             efa_devices: Paths of the EFA devices that jobs map. Default: - the type's, by the catalogue.
             root_volume_size: Size of the hosts' root volume, which holds the images. Default: 200GiB.
             allocation_strategy: Batch's allocation strategy. Default: ``BEST_FIT_PROGRESSIVE``.
+            min_nodes: Hosts that are up without any job, at their full price. Default: 0.
+            acknowledge_idle_cost: Whether that price is meant: ``min_nodes`` needs it. Default: False.
+            scale_down_delay: How long a host is kept after its job, at its full price: 20 minutes to 7 days.
+                Default: - hosts go when Batch has no job for them.
+            image_id: Id of a machine image of yours; ARM hosts with GPUs need one. Default: - Batch's image.
+            image_parameter: Name and version of an SSM parameter with the image's id, such as
+                ``/images/training:3``, in the place of ``image_id``. Default: - Batch's image.
+            container_insights: ``enabled``, ``enhanced`` or ``disabled``. Default: - the account's setting.
+            priority: Priority of the queue, 0 to 1000. Default: 1.
+            misconfiguration_limit: How long a job at the head of the queue may wait for what can never come
+                until it is cancelled: 1 to 24 hours, or None for ever. Default: 1h.
+            capacity_limit: How long it may wait for capacity: 10 minutes to 24 hours. Default: - for ever.
+            unsupported_limit: How long it may wait where EC2 cannot start its hosts as configured: 1 to 24
+                hours. Default: - for ever.
+            fair_share: How the capacity is divided among shares, which jobs then name; it can neither be added
+                later nor taken away. Default: - first in, first out.
             removal_policy: What becomes of the repository on deletion. Default: RETAIN.
 
         Raises:
@@ -115,6 +144,8 @@ class GpuCluster(Construct):
             availability_zone=availability_zone,
             root_volume_mib=root_mib,
             allocation_strategy=to_text(allocation_strategy, "allocation_strategy"),
+            image_id=image_id,
+            image_parameter=image_parameter,
         )
         refuse_impossible(self.instance, request)
         self._report = Report(self)
@@ -135,8 +166,33 @@ class GpuCluster(Construct):
             interface_type=interface_type,
             root_volume_gib=root_mib // 1024,
         )
-        self.compute_environment = self._create_environment(allocation_strategy)
-        self.job_queue = TrainingQueue(self, "Queue", compute_environment=self.compute_environment)
+        self.compute_environment = GpuComputeEnvironment(
+            self,
+            "ComputeEnvironment",
+            instance_type=self.instance,
+            max_nodes=self.max_nodes,
+            subnet=self.subnet,
+            launch_template=self.launch_template,
+            placement_group=self.placement_group,
+            instance_profile=roles.instance_profile(self, "InstanceProfile", self.instance_role),
+            allocation_strategy=allocation_strategy,
+            min_nodes=min_nodes,
+            acknowledge_idle_cost=acknowledge_idle_cost,
+            scale_down_delay=scale_down_delay,
+            image_id=image_id,
+            image_parameter=image_parameter,
+            container_insights=container_insights,
+        )
+        self.job_queue = TrainingQueue(
+            self,
+            "Queue",
+            compute_environment=self.compute_environment,
+            priority=priority,
+            misconfiguration_limit=misconfiguration_limit,
+            capacity_limit=capacity_limit,
+            unsupported_limit=unsupported_limit,
+            fair_share=fair_share,
+        )
         self.repository = repository or TrainingRepository(self, "Repository", removal_policy=removal_policy)
 
     @property
@@ -171,19 +227,6 @@ class GpuCluster(Construct):
             group = ec2.SecurityGroup.from_security_group_id(self, "DefaultGroup", group)
         network.open_default_group(owner, group.security_group_id)
         return group
-
-    def _create_environment(self, allocation_strategy: str) -> GpuComputeEnvironment:
-        return GpuComputeEnvironment(
-            self,
-            "ComputeEnvironment",
-            instance=self.instance,
-            max_nodes=self.max_nodes,
-            subnet=self.subnet,
-            launch_template=self.launch_template,
-            placement_group=self.placement_group,
-            instance_profile=roles.instance_profile(self, "InstanceProfile", self.instance_role),
-            allocation_strategy=allocation_strategy,
-        )
 
 
 def _efa_devices(instance: InstanceType, given: Sequence[str] | None) -> tuple[str, ...]:

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
-from muster_core.rules import is_token_number
+from muster_core.instances import InstanceType, lookup
+from muster_core.rules import is_token_number, is_token_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _SECONDS = (86400, 3600, 60, 1)
@@ -31,6 +37,18 @@ def to_instance_name(value: str | ec2.InstanceType, argument: str = "instance_ty
     if isinstance(value, str):
         return value
     raise _wrong(argument, "a str such as 'p5.48xlarge' or an ec2.InstanceType", value)
+
+
+def to_instance(
+    value: str | ec2.InstanceType | InstanceType, argument: str = "instance_type"
+) -> InstanceType:
+    """The facts of an instance type, given by its name or as they are.
+
+    Raises:
+        TypeError: The value is none of these.
+        UnknownInstanceTypeError: The catalogue has no such type.
+    """
+    return value if isinstance(value, InstanceType) else lookup(to_instance_name(value, argument))
 
 
 def to_duration(value: str | cdk.Duration, argument: str) -> cdk.Duration:
@@ -52,6 +70,27 @@ def to_duration(value: str | cdk.Duration, argument: str) -> cdk.Duration:
         )
     amounts = zip(match.groups(), _SECONDS, strict=True)
     return cdk.Duration.seconds(sum(int(amount) * unit for amount, unit in amounts if amount))
+
+
+def to_amount(value: str | cdk.Duration | None, argument: str, unit: Callable[..., float]) -> float | None:
+    """A duration in a unit, None for None; it need not be whole, and may be a token in that unit.
+
+    Args:
+        value: What was given.
+        argument: Its name.
+        unit: The method that reads it, such as ``Duration.to_minutes``.
+
+    Raises:
+        TypeError: The value is neither a str nor a ``Duration``.
+        ValueError: The text is no duration, or the value is a token in another unit.
+    """
+    if value is None:
+        return None
+    try:
+        return unit(to_duration(value, argument), integral=False)
+    except RuntimeError:  # jsii's form of CDK's refusal to convert a token
+        name = unit.__name__.removeprefix("to_")
+        raise ValueError(f"{argument} is a token in another unit than {name}; use Duration.{name}") from None
 
 
 def to_mebibytes(value: str | cdk.Size, argument: str) -> int:
@@ -125,6 +164,45 @@ def to_variables(values: Mapping[str, str] | None, argument: str = "environment"
         if not isinstance(value, str):
             raise _wrong(f"{argument}[{name!r}]", "a str", value)
     return dict(values)
+
+
+def to_numbers(values: Mapping[str, float], argument: str) -> dict[str, float]:
+    """A dict of numbers by name.
+
+    Raises:
+        TypeError: The value is no mapping, a name is not a str, or a value is no number.
+    """
+    if not isinstance(values, Mapping):
+        raise _wrong(argument, "a dict of str to a number", values)
+    for name, value in values.items():
+        if not isinstance(name, str):
+            raise _wrong(f"a name in {argument}", "a str", name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise _wrong(f"{argument}[{name!r}]", "a number", value)
+    return dict(values)
+
+
+def to_flag(value: bool, argument: str) -> bool:
+    """A bool, and nothing that merely counts as one.
+
+    Raises:
+        TypeError: The value is no bool.
+    """
+    if isinstance(value, bool):
+        return value
+    raise _wrong(argument, "True or False", value)
+
+
+def to_mode(value: str | Enum | None, argument: str) -> str | None:
+    """A mode in capitals, out of a str or one of CDK's enumerations; None for None.
+
+    Raises:
+        TypeError: The value is neither.
+    """
+    if value is None:
+        return None
+    text = to_text(value.value if isinstance(value, Enum) else value, argument)
+    return text if is_token_text(text) else text.upper()
 
 
 def to_text(value: str | PurePath, argument: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,19 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from muster_cdk import network, roles
+from muster_cdk.coercion import to_amount, to_count, to_flag, to_instance, to_mode, to_text
+from muster_cdk.launch_template import EfaLaunchTemplate
+from muster_cdk.validation import refuse_impossible, report_of
 from muster_core.instances import BatchImage, InstanceType
+from muster_core.rules import ClusterRequest, Problem, cluster, compute
+from muster_core.rules import network as network_rules
 from muster_core.rules.capacity import DEFAULT_STRATEGY, REPLACED_STRATEGY
 
 if TYPE_CHECKING:
-    from muster_cdk.launch_template import EfaLaunchTemplate
+    from collections.abc import Mapping
+
+    from aws_cdk import aws_ecs as ecs
 
 MAX_DRAIN_MINUTES = 7200
 """Batch's cap on how long an update waits for running jobs."""
@@ -24,9 +33,17 @@ MAX_DRAIN_MINUTES = 7200
 class GpuComputeEnvironment(Construct):
     """A managed EC2 environment for multi-node jobs on one instance type.
 
+    What never changes of it in place is its kind, its tags and its name, which are not set here. The
+    instance types, the image, the launch template and the subnet change in place, and running jobs
+    are waited for; with the strategy ``BEST_FIT`` each of these changes makes a new environment.
+    Container insights, once they are set, cannot be unset: AWS Batch takes that for ``DISABLED``.
+
     Attributes:
         compute_environment: The L1 construct.
+        instance: Facts of the instance type.
+        max_nodes: Nodes that the environment may have at once.
         max_vcpus: vCPUs of ``max_nodes`` instances.
+        placement_group: The cluster placement group.
     """
 
     def __init__(
@@ -34,56 +51,91 @@ class GpuComputeEnvironment(Construct):
         scope: Construct,
         id: str,
         *,
-        instance: InstanceType,
+        instance_type: str | ec2.InstanceType | InstanceType,
         max_nodes: int,
         subnet: ec2.ISubnet,
         launch_template: EfaLaunchTemplate,
-        placement_group: ec2.IPlacementGroup,
-        instance_profile: iam.CfnInstanceProfile,
+        placement_group: ec2.IPlacementGroup | None = None,
+        instance_role: iam.IRole | None = None,
+        instance_profile: iam.CfnInstanceProfile | None = None,
         allocation_strategy: str = DEFAULT_STRATEGY,
+        min_nodes: int = 0,
+        acknowledge_idle_cost: bool = False,
+        scale_down_delay: str | cdk.Duration | None = None,
+        image_id: str | None = None,
+        image_parameter: str | None = None,
+        container_insights: str | ecs.ContainerInsights | None = None,
+        other_types: Mapping[str, EfaLaunchTemplate] | None = None,
     ) -> None:
         """Make the environment.
 
         Args:
             scope: Parent construct.
             id: Id of this construct.
-            instance: The instance type.
-            max_nodes: Nodes that the environment may have at once.
-            subnet: The one subnet.
+            instance_type: The instance type, or its facts.
+            max_nodes: Nodes that the environment may have at once, 1 to 1000.
+            subnet: The one subnet, a private one.
             launch_template: The launch template; its network cards carry the security groups.
-            placement_group: A cluster placement group.
-            instance_profile: Profile of the instances.
+            placement_group: A cluster placement group. Default: - a new one.
+            instance_role: Role of the hosts, unless ``instance_profile`` has one. Default: - a new one with
+                the ECS managed policy.
+            instance_profile: Profile of the hosts. Default: - a new one for the role.
             allocation_strategy: Batch's allocation strategy. Default: ``BEST_FIT_PROGRESSIVE``; with
                 ``BEST_FIT`` each update of the hosts replaces the environment.
+            min_nodes: Hosts that are up without any job, at their full price. Default: 0.
+            acknowledge_idle_cost: Whether that price is meant: ``min_nodes`` needs it. Default: False.
+            scale_down_delay: How long a host is kept after its job, at its full price: 20 minutes to 7 days;
+                a job that follows starts at once. Default: - hosts go when Batch has no job for them.
+            image_id: Id of a machine image of yours, made from an ECS-optimized Amazon Linux image; ARM
+                hosts with GPUs need one. Default: - Batch's image for the type.
+            image_parameter: Name of an SSM parameter with the image's id, and its version, such as
+                ``/images/training:3``, in the place of ``image_id``. Default: - Batch's image for the type.
+            container_insights: Container insights of the ECS cluster: ``enabled``, ``enhanced`` or
+                ``disabled``. Default: - the account's setting.
+            other_types: Up to ten more instance types, each with its launch template; a multi-node job
+                names the one that it wants. Default: - none.
+
+        Raises:
+            TypeError: An argument has a type that cannot be taken.
+            ValueError: An instance type is unknown or cannot run multi-node jobs. All other problems are
+                reported together at the synth.
         """
         super().__init__(scope, id)
-        self.max_vcpus = max_nodes * instance.vcpus
-        self._drain_minutes: int | None = None
-        self.compute_environment = batch.CfnComputeEnvironment(
-            self,
-            "Resource",
-            # No service role: updates in place need the service-linked one.
-            type="MANAGED",
-            state="ENABLED",
-            replace_compute_environment=allocation_strategy == REPLACED_STRATEGY,
-            compute_resources=batch.CfnComputeEnvironment.ComputeResourcesProperty(
-                type="EC2",  # multi-node jobs run neither on Spot nor on Fargate
-                allocation_strategy=allocation_strategy,
-                minv_cpus=0,
-                maxv_cpus=self.max_vcpus,
-                instance_types=[instance.name],
-                subnets=[subnet.subnet_id],
-                instance_role=instance_profile.attr_arn,
-                placement_group=placement_group.placement_group_name,
-                # No security groups: Batch refuses them beside network interfaces in the template.
-                launch_template=_launch_template(launch_template),
-                ec2_configuration=_images(instance),
-            ),
+        self.instance = to_instance(instance_type)
+        self.max_nodes = int(to_count(max_nodes, "max_nodes", token=False))
+        request = ClusterRequest(
+            max_nodes=self.max_nodes,
+            interface_type=_checked(launch_template, "launch_template").interface_type,
+            subnet_cidr=network.cidr_of(subnet),
+            allocation_strategy=to_text(allocation_strategy, "allocation_strategy"),
+            min_nodes=to_count(min_nodes, "min_nodes", token=False),
+            acknowledge_idle_cost=to_flag(acknowledge_idle_cost, "acknowledge_idle_cost"),
+            scale_down_delay_minutes=to_amount(scale_down_delay, "scale_down_delay", cdk.Duration.to_minutes),
+            image_id=None if image_id is None else to_text(image_id, "image_id"),
+            image_parameter=None if image_parameter is None else to_text(image_parameter, "image_parameter"),
+            container_insights=to_mode(container_insights, "container_insights"),
         )
-        # The environment's tags cannot change: a tag on the app would replace it. See EfaLaunchTemplate.
-        self.compute_environment.add_property_deletion_override("Tags")
-        # On deletion the hosts go before their way out: they cannot deregister without it.
-        self.compute_environment.node.add_dependency(subnet.internet_connectivity_established)
+        refuse_impossible(self.instance, request)
+        others = _others(other_types or {})
+        report = report_of(self, scope)
+        report.add([*cluster(self.instance, request), *_subnet_problems(subnet)])
+        report.add(
+            compute.template_type("launch_template", launch_template.instance.name, self.instance.name)
+        )
+        report.add(_other_problems(self.instance, others, request))
+        self.max_vcpus = self.max_nodes * max([self.instance.vcpus, *(each.vcpus for each, _ in others)])
+        self._drain_minutes: int | None = None
+        self.placement_group = placement_group or ec2.PlacementGroup(
+            self, "PlacementGroup", strategy=ec2.PlacementGroupStrategy.CLUSTER
+        )
+        profile = instance_profile or self._create_profile(instance_role)
+        self.compute_environment = self._create_environment(
+            request,
+            subnet,
+            profile,
+            [self.instance.name, *(each.name for each, _ in others)],
+            _launch_template(launch_template, others),
+        )
         self.node.default_child = self.compute_environment
         self._set_update_policy(MAX_DRAIN_MINUTES)
 
@@ -108,6 +160,47 @@ class GpuComputeEnvironment(Construct):
         self._drain_minutes = min(max(minutes, self._drain_minutes or 1), MAX_DRAIN_MINUTES)
         self._set_update_policy(self._drain_minutes)
 
+    def _create_profile(self, role: iam.IRole | None) -> iam.CfnInstanceProfile:
+        made = role or roles.instance_role(self, "InstanceRole")
+        return roles.instance_profile(self, "InstanceProfile", made)
+
+    def _create_environment(
+        self,
+        request: ClusterRequest,
+        subnet: ec2.ISubnet,
+        profile: iam.CfnInstanceProfile,
+        types: list[str],
+        launch_template: batch.CfnComputeEnvironment.LaunchTemplateSpecificationProperty,
+    ) -> batch.CfnComputeEnvironment:
+        made = batch.CfnComputeEnvironment(
+            self,
+            "Resource",
+            # No service role: updates in place need the service-linked one.
+            type="MANAGED",
+            state="ENABLED",
+            replace_compute_environment=request.allocation_strategy == REPLACED_STRATEGY,
+            ecs_settings=_settings(request.container_insights),
+            compute_resources=batch.CfnComputeEnvironment.ComputeResourcesProperty(
+                type="EC2",  # multi-node jobs run neither on Spot nor on Fargate
+                allocation_strategy=request.allocation_strategy,
+                minv_cpus=int(request.min_nodes or 0) * self.instance.vcpus,
+                maxv_cpus=self.max_vcpus,
+                instance_types=types,
+                subnets=[subnet.subnet_id],
+                instance_role=profile.attr_arn,
+                placement_group=self.placement_group.placement_group_name,
+                # No security groups: Batch refuses them beside network interfaces in the template.
+                launch_template=launch_template,
+                ec2_configuration=_images(self.instance, request),
+                scaling_policy=_scaling(request.scale_down_delay_minutes),
+            ),
+        )
+        # The environment's tags cannot change: a tag on the app would replace it. See EfaLaunchTemplate.
+        made.add_property_deletion_override("Tags")
+        # On deletion the hosts go before their way out: they cannot deregister without it.
+        made.node.add_dependency(subnet.internet_connectivity_established)
+        return made
+
     def _set_update_policy(self, minutes: int) -> None:
         self.compute_environment.update_policy = batch.CfnComputeEnvironment.UpdatePolicyProperty(
             terminate_jobs_on_update=False, job_execution_timeout_minutes=minutes
@@ -121,24 +214,84 @@ class GpuComputeEnvironment(Construct):
         )
 
 
+def _subnet_problems(subnet: ec2.ISubnet) -> list[Problem]:
+    public = [subnet.subnet_id] if isinstance(subnet, ec2.PublicSubnet) else []
+    return network_rules.public_subnet(subnet.subnet_id, public, subnet.node.path)
+
+
+_Others = list[tuple[InstanceType, EfaLaunchTemplate]]
+
+
+def _others(types: Mapping[str, EfaLaunchTemplate]) -> _Others:
+    return [
+        (to_instance(name, "other_types"), _checked(each, f"other_types[{name!r}]"))
+        for name, each in types.items()
+    ]
+
+
+def _other_problems(first: InstanceType, others: _Others, request: ClusterRequest) -> list[Problem]:
+    found = compute.overrides(first.name, [each.name for each, _ in others])
+    for each, template in others:
+        found += compute.template_type(f"other_types[{each.name!r}]", template.instance.name, each.name)
+        problems = cluster(each, dataclasses.replace(request, interface_type=template.interface_type))
+        found += problems or compute.alike(first.name, _image(first), each.name, _image(each))
+    return found
+
+
+def _image(instance: InstanceType) -> str:
+    image = instance.batch_image or BatchImage(instance.own_image_type)
+    return image.ssm_parameter or image.image_type
+
+
 def _launch_template(
-    template: EfaLaunchTemplate,
+    template: EfaLaunchTemplate, others: _Others
 ) -> batch.CfnComputeEnvironment.LaunchTemplateSpecificationProperty:
+    """A concrete version: Batch reads ``$Latest`` and ``$Default`` once, so no change would reach the hosts."""
+    overrides = [
+        batch.CfnComputeEnvironment.LaunchTemplateSpecificationOverrideProperty(
+            launch_template_id=other.template.ref,
+            version=other.version,
+            target_instance_types=[instance.name],
+        )
+        for instance, other in others
+    ]
     return batch.CfnComputeEnvironment.LaunchTemplateSpecificationProperty(
-        launch_template_id=template.template.ref, version=template.version
+        launch_template_id=template.template.ref, version=template.version, overrides=overrides or None
     )
 
 
-def _images(instance: InstanceType) -> list[batch.CfnComputeEnvironment.Ec2ConfigurationObjectProperty]:
-    image = instance.batch_image or BatchImage("ECS_AL2023")  # a type without one was refused before
-    override = None
-    if image.ssm_parameter:
+def _checked(template: EfaLaunchTemplate, argument: str) -> EfaLaunchTemplate:
+    if isinstance(template, EfaLaunchTemplate):
+        return template
+    raise TypeError(
+        f"{argument} must be an EfaLaunchTemplate, got {type(template).__name__} {template!r}; "
+        "make one, and add to its template what you need"
+    )
+
+
+def _images(
+    instance: InstanceType, request: ClusterRequest
+) -> list[batch.CfnComputeEnvironment.Ec2ConfigurationObjectProperty]:
+    # A type without an image of Batch and of its own was refused before.
+    image = None if request.own_image else instance.batch_image
+    image = image or BatchImage(instance.own_image_type)
+    parameter = request.image_parameter or image.ssm_parameter
+    override = request.image_id
+    if parameter:
         # Read when the environment itself is updated, not at each deployment of the stack.
-        override = cdk.CfnDynamicReference(
-            cdk.CfnDynamicReferenceService.SSM, image.ssm_parameter
-        ).to_string()
+        override = cdk.CfnDynamicReference(cdk.CfnDynamicReferenceService.SSM, parameter).to_string()
     return [
         batch.CfnComputeEnvironment.Ec2ConfigurationObjectProperty(
             image_type=image.image_type, image_id_override=override
         )
     ]
+
+
+def _scaling(minutes: float | None) -> batch.CfnComputeEnvironment.ComputeScalingPolicyProperty | None:
+    if minutes is None:
+        return None
+    return batch.CfnComputeEnvironment.ComputeScalingPolicyProperty(min_scale_down_delay_minutes=minutes)
+
+
+def _settings(mode: str | None) -> batch.CfnComputeEnvironment.EcsSettingsProperty | None:
+    return batch.CfnComputeEnvironment.EcsSettingsProperty(container_insights=mode) if mode else None

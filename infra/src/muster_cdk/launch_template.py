@@ -29,6 +29,8 @@ class EfaLaunchTemplate(Construct):
 
     Attributes:
         template: The L1 construct.
+        instance: Facts of the instance type.
+        interface_type: Kind of the cards beside the primary one.
     """
 
     def __init__(
@@ -53,6 +55,8 @@ class EfaLaunchTemplate(Construct):
             root_volume_gib: Size of the root volume in GiB. Default: 200.
         """
         super().__init__(scope, id)
+        self.instance = instance
+        self.interface_type = interface_type
         self._tags = cdk.TagManager(cdk.TagType.STANDARD, "AWS::EC2::LaunchTemplate")
         for key in ("Name", CLUSTER_TAG):
             self._tags.set_tag(key, scope.node.path, 0)

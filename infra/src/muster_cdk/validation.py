@@ -35,6 +35,17 @@ class Report:
         return [problem.message for problem in self._problems]
 
 
+def report_of(construct: Construct, scope: Construct) -> Report:
+    """The report for a construct that may be a part: the whole's, where it has one, else its own.
+
+    Args:
+        construct: The construct.
+        scope: Its parent: both judge some of the same values, and a problem is said once.
+    """
+    report = getattr(scope, "_report", None)
+    return report if isinstance(report, Report) else Report(construct)
+
+
 def refuse_impossible(instance: InstanceType, request: ClusterRequest) -> None:
     """Stop where the instance type leaves nothing to build.
 

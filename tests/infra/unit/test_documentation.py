@@ -63,6 +63,6 @@ def test_every_public_class_and_property_is_documented(each):
 
 def test_the_public_names_are_few():
     assert set(muster_cdk.__all__) == {
-        *("EfaLaunchTemplate", "EfaSecurityGroup", "GpuCluster", "GpuComputeEnvironment", "Launcher"),
+        *("EfaLaunchTemplate", "EfaSecurityGroup", "FairShare", "GpuCluster", "GpuComputeEnvironment", "Launcher"),
         *("MultiNodeTrainingJob", "TrainingImage", "TrainingNetwork", "TrainingQueue", "TrainingRepository"),
     }

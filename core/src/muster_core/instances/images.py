@@ -50,3 +50,16 @@ def batch_image(
         return BatchImage("ECS_AL2023", NEURON_PARAMETER)
     drives = kind == "nvidia" and architecture == "x86_64" and family not in TOO_OLD and not fraction
     return BatchImage("ECS_AL2023_NVIDIA") if drives else None
+
+
+def own_image_type(family: str, architecture: str, kind: Optional[str]) -> str:
+    """The ``imageType`` beside an own image: Batch takes the image for the hosts that match the type.
+
+    Args:
+        family: Such as ``p5``.
+        architecture: ``x86_64`` or ``arm64``.
+        kind: Kind of the accelerator, None without one.
+    """
+    if kind != "nvidia" or architecture != "x86_64":
+        return "ECS_AL2023"  # the NVIDIA types are not for Graviton
+    return "ECS_AL2_NVIDIA" if family in TOO_OLD else "ECS_AL2023_NVIDIA"

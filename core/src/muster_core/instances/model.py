@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional, Tuple
 
-from muster_core.instances.images import BatchImage, batch_image
+from muster_core.instances.images import BatchImage, batch_image, own_image_type
 
 NVIDIA = "nvidia"
 """Kind of an accelerator that ECS hands to a container as the resource ``GPU``."""
@@ -122,6 +122,12 @@ class InstanceType:
         kind = self.accelerator.kind if self.accelerator else None
         fraction = self.accelerator is not None and self.accelerator.count == 0
         return batch_image(self.family, self.architecture, kind, fraction=fraction)
+
+    @property
+    def own_image_type(self) -> str:
+        """Batch's type of an image that the user brings for the type."""
+        kind = self.accelerator.kind if self.accelerator else None
+        return own_image_type(self.family, self.architecture, kind)
 
     def _devices(self, kind: str) -> int:
         return self.accelerator.count if self.accelerator and self.accelerator.kind == kind else 0

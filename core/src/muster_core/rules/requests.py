@@ -9,6 +9,7 @@ from muster_core.contract import RENDEZVOUS_PORT, TORCH
 from muster_core.instances import EFA_ONLY, InstanceType
 from muster_core.rules import (
     capacity,
+    compute,
     environment,
     image,
     instance,
@@ -16,6 +17,7 @@ from muster_core.rules import (
     memory,
     network,
     nodes,
+    queue,
     retry,
     sizes,
     volume,
@@ -37,6 +39,12 @@ class ClusterRequest:
         max_vcpus: ``maxvCpus`` of the environment. Default: None.
         root_volume_mib: Size of the hosts' root volume in MiB. Default: None.
         allocation_strategy: Batch's allocation strategy. Default: None.
+        min_nodes: Hosts that are always up. Default: None.
+        acknowledge_idle_cost: Whether their cost was acknowledged. Default: False.
+        scale_down_delay_minutes: Time that an idle host is kept, in minutes. Default: None.
+        image_id: Id of the hosts' own machine image. Default: None.
+        image_parameter: SSM parameter with the id of the hosts' own machine image. Default: None.
+        container_insights: Mode of container insights. Default: None.
     """
 
     max_nodes: Number
@@ -46,6 +54,17 @@ class ClusterRequest:
     max_vcpus: Optional[Number] = None
     root_volume_mib: Optional[Number] = None
     allocation_strategy: Optional[str] = None
+    min_nodes: Optional[Number] = None
+    acknowledge_idle_cost: bool = False
+    scale_down_delay_minutes: Optional[Number] = None
+    image_id: Optional[str] = None
+    image_parameter: Optional[str] = None
+    container_insights: Optional[str] = None
+
+    @property
+    def own_image(self) -> bool:
+        """Whether the user brings a machine image."""
+        return self.image_id is not None or self.image_parameter is not None
 
 
 @dataclass(frozen=True)
@@ -96,7 +115,7 @@ def cluster(facts: InstanceType, request: ClusterRequest) -> List[Problem]:
         The problems, none where the cluster is right.
     """
     return [
-        *instance.check(facts),
+        *instance.check(facts, own_image=request.own_image),
         *capacity.on_demand(facts),
         *network.interfaces(facts, request.interface_type),
         *nodes.max_nodes(request.max_nodes),
@@ -105,6 +124,10 @@ def cluster(facts: InstanceType, request: ClusterRequest) -> List[Problem]:
         *network.zone(request.availability_zone),
         *volume.root(request.root_volume_mib),
         *capacity.strategy(request.allocation_strategy),
+        *compute.min_nodes(request.min_nodes, request.max_nodes, acknowledged=request.acknowledge_idle_cost),
+        *compute.scale_down_delay(request.scale_down_delay_minutes),
+        *compute.image(request.image_id, request.image_parameter),
+        *compute.container_insights(request.container_insights),
     ]
 
 
@@ -136,5 +159,8 @@ def job(facts: InstanceType, request: JobRequest) -> List[Problem]:
 
 def catalogue() -> Dict[str, str]:
     """Every rule: id -> what it holds, in a sentence."""
-    modules = (instance, nodes, capacity, network, volume, memory, environment, sizes, retry, image, launcher)
+    modules = (
+        *(instance, nodes, capacity, compute, queue, network, volume),
+        *(memory, environment, sizes, retry, image, launcher),
+    )
     return {rule: text for module in modules for rule, text in module.RULES.items()}
