@@ -2,24 +2,32 @@
 
 from muster_cdk.cluster import GpuCluster
 from muster_cdk.compute_environment import GpuComputeEnvironment
+from muster_cdk.endpoints import NetworkEndpoints
 from muster_cdk.image import TrainingImage
 from muster_cdk.job_queue import FairShare, TrainingQueue
 from muster_cdk.launch_template import EfaLaunchTemplate
 from muster_cdk.launcher import Launcher
-from muster_cdk.network import EfaSecurityGroup, TrainingNetwork
+from muster_cdk.network import TrainingNetwork
 from muster_cdk.repository import TrainingRepository
+from muster_cdk.security_groups import EfaSecurityGroup
 from muster_cdk.training_job import MultiNodeTrainingJob
+from muster_core.instances import Accelerator, InstanceType, NetworkCard, Nvme
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Accelerator",
     "EfaLaunchTemplate",
     "EfaSecurityGroup",
     "FairShare",
     "GpuCluster",
     "GpuComputeEnvironment",
+    "InstanceType",
     "Launcher",
     "MultiNodeTrainingJob",
+    "NetworkCard",
+    "NetworkEndpoints",
+    "Nvme",
     "TrainingImage",
     "TrainingNetwork",
     "TrainingQueue",

@@ -12,14 +12,14 @@ from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from muster_cdk import network, roles
-from muster_cdk.coercion import to_count, to_instance_name, to_mebibytes, to_strings, to_text
+from muster_cdk import endpoints, network, roles, security_groups
+from muster_cdk.coercion import to_count, to_instance, to_mebibytes, to_strings, to_text
 from muster_cdk.compute_environment import GpuComputeEnvironment
 from muster_cdk.job_queue import DEFAULT_LIMIT, FairShare, TrainingQueue
 from muster_cdk.launch_template import EfaLaunchTemplate
 from muster_cdk.repository import TrainingRepository
 from muster_cdk.validation import Report, refuse_impossible
-from muster_core.instances import EFA_ONLY, InstanceType, efa_devices, lookup
+from muster_core.instances import EFA_ONLY, InstanceType, efa_devices
 from muster_core.rules import ClusterRequest, cluster
 from muster_core.rules.capacity import DEFAULT_STRATEGY
 from muster_core.rules.volume import DEFAULT_ROOT_GIB
@@ -59,7 +59,7 @@ class GpuCluster(Construct):
         scope: Construct,
         id: str,
         *,
-        instance_type: str | ec2.InstanceType,
+        instance_type: str | ec2.InstanceType | InstanceType,
         max_nodes: int,
         vpc: ec2.IVpc | None = None,
         subnet: ec2.ISubnet | None = None,
@@ -92,7 +92,7 @@ class GpuCluster(Construct):
             scope: Parent construct.
             id: Id of this construct.
             instance_type: The type of every node, such as ``p5.48xlarge``: any with NVIDIA GPUs or
-                Neuron devices that Batch has a machine image for.
+                Neuron devices that Batch has a machine image for; or its facts, by ``InstanceType.custom``.
             max_nodes: Nodes that the cluster may have at once, 1 to 1000.
             vpc: A VPC of yours. Default: - a new one with one private subnet and a NAT gateway.
             subnet: The subnet of the nodes in ``vpc``. Default: - the private one of ``vpc``.
@@ -134,7 +134,7 @@ class GpuCluster(Construct):
                 private subnet. All other problems are reported together at the synth.
         """
         super().__init__(scope, id)
-        self.instance: InstanceType = lookup(to_instance_name(instance_type))
+        self.instance: InstanceType = to_instance(instance_type)
         self.max_nodes = int(to_count(max_nodes, "max_nodes", token=False))
         self.efa_devices = _efa_devices(self.instance, efa_devices)
         root_mib = to_mebibytes(root_volume_size, "root_volume_size")
@@ -153,7 +153,9 @@ class GpuCluster(Construct):
         self._default_group = self._open_default_group(default_security_group)
         request = dataclasses.replace(request, subnet_cidr=network.cidr_of(self.subnet))
         self._report.add(cluster(self.instance, request))
-        self.security_group = security_group or network.EfaSecurityGroup(self, "EfaGroup", vpc=self.vpc)
+        self.security_group = security_group or security_groups.EfaSecurityGroup(
+            self, "EfaGroup", vpc=self.vpc
+        )
         self.instance_role = instance_role or roles.instance_role(self, "InstanceRole")
         self.placement_group = placement_group or ec2.PlacementGroup(
             self, "PlacementGroup", strategy=ec2.PlacementGroupStrategy.CLUSTER
@@ -194,6 +196,7 @@ class GpuCluster(Construct):
             fair_share=fair_share,
         )
         self.repository = repository or TrainingRepository(self, "Repository", removal_policy=removal_policy)
+        self._open_endpoints()
 
     @property
     def connections(self) -> ec2.Connections:
@@ -221,12 +224,24 @@ class GpuCluster(Construct):
         if group is None and isinstance(self.vpc, ec2.Vpc):
             owner, group = self.vpc, self.vpc.vpc_default_security_group
         if group is None:
-            network.warn_unseen_default_group(self)
+            security_groups.warn_unseen_default_group(self)
             return None
         if isinstance(group, str):
             group = ec2.SecurityGroup.from_security_group_id(self, "DefaultGroup", group)
-        network.open_default_group(owner, group.security_group_id)
+        security_groups.open_default_group(owner, group.security_group_id)
         return group
+
+    def _open_endpoints(self) -> None:
+        made = endpoints.endpoints_of(self.vpc)
+        if made is None:
+            if network.is_isolated(self.vpc, self.subnet):
+                endpoints.warn_isolated(self, self.subnet)
+            return
+        made.admit(self, "FromEfaGroup", self.security_group.security_group_id)
+        if self._default_group:
+            made.admit(self, "FromDefaultGroup", self._default_group.security_group_id)
+        # On deletion the hosts go first: they cannot deregister without endpoints.
+        self.compute_environment.node.add_dependency(made)
 
 
 def _efa_devices(instance: InstanceType, given: Sequence[str] | None) -> tuple[str, ...]:

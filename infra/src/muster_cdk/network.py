@@ -1,31 +1,41 @@
-"""Where the nodes live: one zone, private subnets, the EFA security group, the default group's rules."""
+"""Where the nodes live: one zone, a private subnet with a way out or the endpoints in its place."""
 
 from __future__ import annotations
 
 from ipaddress import IPv4Network
+from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from muster_cdk.endpoints import EXEC_SERVICES, NODE_SERVICES, NetworkEndpoints, service_names
+from muster_cdk.security_groups import open_default_group
 from muster_core.rules import Problem
 from muster_core.rules import network as rules
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 DEFAULT_CIDR = "10.0.0.0/16"
 _LARGEST, _SMALLEST = 16, 24
-_PORTS = ec2.Port.tcp_range(0, 65535)
 
 
 class TrainingNetwork(Construct):
     """A VPC of one zone: a private subnet for the nodes, and NAT in a small public one.
 
     EFA traffic cannot leave a zone, and the container of a multi-node job never has a public
-    address, so a public subnet would leave it without a way out.
+    address, so a public subnet would leave it without a way out. With ``isolated`` there is no way
+    to the internet at all, and endpoints for every service that a node calls.
+
+    The jobs' containers are in the VPC's default security group, so whatever else is put into that
+    group can reach them by TCP, and they it: keep the VPC for training.
 
     Attributes:
         vpc: The VPC.
         subnet: Its private subnet: half of the VPC's addresses.
+        endpoints: The endpoints, None without any.
     """
 
     def __init__(
@@ -35,7 +45,11 @@ class TrainingNetwork(Construct):
         *,
         availability_zone: str | None = None,
         cidr: str = DEFAULT_CIDR,
+        isolated: bool = False,
+        ecs_exec: bool = False,
+        endpoints: Sequence[str] = (),
         flow_logs: bool = True,
+        flow_log_group: logs.ILogGroup | None = None,
     ) -> None:
         """Make the network.
 
@@ -45,12 +59,21 @@ class TrainingNetwork(Construct):
             availability_zone: Name of the zone, such as ``us-east-1b``. Default: the region's first
                 zone, which often lacks the newest types (a warning says so).
             cidr: IPv4 block of the VPC, /16 to /24. Default: 10.0.0.0/16.
-            flow_logs: Whether rejected connections are logged, for 30 days. Default: True.
+            isolated: No NAT, no public subnet: the nodes reach ECS, ECR, CloudWatch Logs, Secrets Manager
+                and S3 by endpoints, and nothing else. Default: False.
+            ecs_exec: Whether an isolated network gets the endpoints of ECS Exec. Default: False.
+            endpoints: More services with an endpoint, by their short names such as ``sts``, ``fsx`` or
+                ``ssm``, which parameters as secrets need. Beside NAT ``s3`` costs nothing and takes the
+                images' layers off the gateway's bill. Default: none.
+            flow_logs: Whether rejected connections are logged. Default: True.
+            flow_log_group: The log group for them. Default: - a new one that keeps them for 30 days.
 
         Raises:
-            ValueError: ``cidr`` is no block of that size.
+            TypeError: An argument has a type that cannot be taken.
+            ValueError: ``cidr`` is no block of that size, or an endpoint is no service.
         """
         super().__init__(scope, id)
+        self._isolated = isolated
         zone = availability_zone if availability_zone is not None else self._first_zone()
         mask = _prefix_length(cidr)
         self.vpc = ec2.Vpc(
@@ -58,13 +81,23 @@ class TrainingNetwork(Construct):
             "Vpc",
             ip_addresses=ec2.IpAddresses.cidr(cidr),
             availability_zones=[zone],
-            nat_gateways=1,
-            subnet_configuration=_subnets(mask),
+            nat_gateways=0 if isolated else 1,
+            subnet_configuration=_subnets(mask, isolated=isolated),
         )
-        self.subnet: ec2.ISubnet = self.vpc.private_subnets[0]
+        self.subnet: ec2.ISubnet = (self.vpc.isolated_subnets if isolated else self.vpc.private_subnets)[0]
         open_default_group(self.vpc, self.vpc.vpc_default_security_group)
+        self.endpoints = self._create_endpoints(service_names(endpoints, "endpoints"), ecs_exec=ecs_exec)
         if flow_logs:
-            self._log_rejects()
+            self._log_rejects(flow_log_group)
+
+    def _create_endpoints(self, more: Sequence[str], *, ecs_exec: bool) -> NetworkEndpoints | None:
+        services = [*(NODE_SERVICES if self._isolated else ()), *(("s3",) if self._isolated else ())]
+        services += [*(EXEC_SERVICES if self._isolated and ecs_exec else ()), *more]
+        if not services:
+            return None
+        made = NetworkEndpoints(self, "Endpoints", vpc=self.vpc, subnet=self.subnet, services=services)
+        made.admit(made, "FromDefaultGroup", self.vpc.vpc_default_security_group)
+        return made
 
     def _first_zone(self) -> str:
         cdk.Annotations.of(self).add_warning_v2(
@@ -74,9 +107,9 @@ class TrainingNetwork(Construct):
         )
         return cdk.Fn.select(0, cdk.Fn.get_azs())
 
-    def _log_rejects(self) -> None:
+    def _log_rejects(self, given: logs.ILogGroup | None) -> None:
         # Rejects alone: they cost little, and show a security group that stands in the way.
-        group = logs.LogGroup(
+        group = given or logs.LogGroup(
             self, "FlowLog", retention=logs.RetentionDays.ONE_MONTH, removal_policy=cdk.RemovalPolicy.DESTROY
         )
         self.vpc.add_flow_log(
@@ -86,63 +119,8 @@ class TrainingNetwork(Construct):
         )
 
 
-class EfaSecurityGroup(ec2.SecurityGroup):
-    """The group of the nodes' network cards: everything in and out among themselves, TCP out to the internet.
-
-    EFA asks for the group itself as source *and* as destination of all traffic; a rule to
-    0.0.0.0/0 does not stand in for that.
-    """
-
-    def __init__(self, scope: Construct, id: str, *, vpc: ec2.IVpc) -> None:
-        """Make the group.
-
-        Args:
-            scope: Parent construct.
-            id: Id of this construct.
-            vpc: The VPC of the nodes.
-        """
-        super().__init__(
-            scope, id, vpc=vpc, description="EFA among the nodes of a GPU cluster", allow_all_outbound=False
-        )
-        self.add_ingress_rule(self, ec2.Port.all_traffic(), "EFA from the nodes")
-        self.add_egress_rule(self, ec2.Port.all_traffic(), "EFA to the nodes")
-        self.add_egress_rule(ec2.Peer.any_ipv4(), _PORTS, "ECS, registries and storage")
-
-
-def open_default_group(owner: Construct, group_id: str) -> None:
-    """Give a VPC's default security group the rules that a job's containers need, once for each owner.
-
-    The interface of a multi-node job's container is in the VPC's default group, as an environment
-    whose launch template has network interfaces may name no group. CDK's flag
-    ``restrictDefaultSecurityGroup`` takes away the group's own rules ("all from itself", "all to
-    anywhere"), and gives them back on delete without tolerating doubles: so ours are TCP, never
-    all protocols.
-
-    Args:
-        owner: The VPC where it is made in this app, else the stack that is to own the rules: two
-            stacks cannot own the same.
-        group_id: Id of the default group.
-    """
-    stack = cdk.Stack.of(owner)
-    name = "MusterDefaultGroup"
-    if owner.node.path == stack.node.path:
-        name += f"-{group_id if not cdk.Token.is_unresolved(group_id) else stack.to_json_string(group_id)}"
-    if owner.node.try_find_child(name) is None:
-        _open_group(Construct(owner, name), group_id)
-
-
-def warn_unseen_default_group(scope: Construct) -> None:
-    """Say that nobody here knows the rules of an imported VPC's default group."""
-    cdk.Annotations.of(scope).add_warning_v2(
-        "muster-cdk:defaultSecurityGroup",
-        "default_security_group is not set, and the containers of multi-node jobs are in the default security group of "
-        "the imported vpc; it must admit tcp from itself and let tcp out; pass default_security_group to have "
-        "these rules added",
-    )
-
-
 def choose_subnet(vpc: ec2.IVpc, availability_zone: str | None) -> tuple[ec2.ISubnet, list[Problem]]:
-    """The private subnet of a given VPC that the nodes are to live in.
+    """The private subnet of a given VPC that the nodes are to live in, an isolated one if it has none.
 
     Args:
         vpc: The VPC.
@@ -156,10 +134,16 @@ def choose_subnet(vpc: ec2.IVpc, availability_zone: str | None) -> tuple[ec2.ISu
     """
     if vpc.select_subnets().is_pending_lookup:
         return vpc.private_subnets[0], []  # CDK looks the VPC up and synthesizes again
-    subnets = [each for each in vpc.private_subnets if availability_zone in (None, each.availability_zone)]
+    subnets = _in_zone(vpc.private_subnets, availability_zone)
+    subnets = subnets or _in_zone(vpc.isolated_subnets, availability_zone)
     if not subnets:
         raise ValueError(_no_private_subnet(vpc, availability_zone))
     return subnets[0], rules.one_zone([subnet.availability_zone for subnet in subnets])
+
+
+def is_isolated(vpc: ec2.IVpc, subnet: ec2.ISubnet) -> bool:
+    """Whether a subnet is one of the VPC's isolated ones."""
+    return subnet.subnet_id in {each.subnet_id for each in vpc.isolated_subnets}
 
 
 def check_subnet(vpc: ec2.IVpc, subnet: ec2.ISubnet, availability_zone: str | None) -> list[Problem]:
@@ -185,6 +169,10 @@ def cidr_of(subnet: ec2.ISubnet) -> str | None:
         return None
 
 
+def _in_zone(subnets: Sequence[ec2.ISubnet], zone: str | None) -> list[ec2.ISubnet]:
+    return [each for each in subnets if zone in (None, each.availability_zone)]
+
+
 def _prefix_length(cidr: str) -> int:
     try:
         length = IPv4Network(cidr).prefixlen
@@ -198,38 +186,15 @@ def _prefix_length(cidr: str) -> int:
     return length
 
 
-def _subnets(mask: int) -> list[ec2.SubnetConfiguration]:
-    return [
-        ec2.SubnetConfiguration(
-            name="Public", subnet_type=ec2.SubnetType.PUBLIC, cidr_mask=28, map_public_ip_on_launch=False
-        ),
-        ec2.SubnetConfiguration(
-            name="Nodes", subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS, cidr_mask=mask + 1
-        ),
-    ]
-
-
-def _open_group(rules: Construct, group_id: str) -> None:
-    ec2.CfnSecurityGroupIngress(
-        rules,
-        "TcpIn",
-        group_id=group_id,
-        source_security_group_id=group_id,
-        ip_protocol="tcp",
-        from_port=0,
-        to_port=65535,
-        description="Containers of multi-node jobs among themselves",
+def _subnets(mask: int, *, isolated: bool) -> list[ec2.SubnetConfiguration]:
+    kind = ec2.SubnetType.PRIVATE_ISOLATED if isolated else ec2.SubnetType.PRIVATE_WITH_EGRESS
+    nodes = ec2.SubnetConfiguration(name="Nodes", subnet_type=kind, cidr_mask=mask + 1)
+    if isolated:
+        return [nodes]
+    public = ec2.SubnetConfiguration(
+        name="Public", subnet_type=ec2.SubnetType.PUBLIC, cidr_mask=28, map_public_ip_on_launch=False
     )
-    ec2.CfnSecurityGroupEgress(
-        rules,
-        "TcpOut",
-        group_id=group_id,
-        cidr_ip="0.0.0.0/0",
-        ip_protocol="tcp",
-        from_port=0,
-        to_port=65535,
-        description="Containers of multi-node jobs to the internet",
-    )
+    return [public, nodes]
 
 
 def _no_private_subnet(vpc: ec2.IVpc, zone: str | None) -> str:

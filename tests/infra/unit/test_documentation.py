@@ -63,6 +63,15 @@ def test_every_public_class_and_property_is_documented(each):
 
 def test_the_public_names_are_few():
     assert set(muster_cdk.__all__) == {
-        *("EfaLaunchTemplate", "EfaSecurityGroup", "FairShare", "GpuCluster", "GpuComputeEnvironment", "Launcher"),
-        *("MultiNodeTrainingJob", "TrainingImage", "TrainingNetwork", "TrainingQueue", "TrainingRepository"),
+        *("Accelerator", "InstanceType", "NetworkCard", "Nvme"),
+        *(
+            "EfaLaunchTemplate",
+            "EfaSecurityGroup",
+            "FairShare",
+            "GpuCluster",
+            "GpuComputeEnvironment",
+            "Launcher",
+        ),
+        *("MultiNodeTrainingJob", "NetworkEndpoints", "TrainingImage", "TrainingNetwork", "TrainingQueue"),
+        "TrainingRepository",
     }
