@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from muster_core.instances import UnknownInstanceTypeError, lookup, names, sources
-from muster_core.instances.catalogue import ARCHITECTURES, DATA
+from muster_core.instances.catalogue import DATA
+from muster_core.instances.facts import ARCHITECTURES, KINDS, problems_of
 
-KINDS = {"nvidia", "neuron", "gaudi", "qualcomm", "fpga", "media", "amd"}
 ALL = [lookup(name) for name in names()]
 
 
@@ -49,21 +49,24 @@ def test_importing_reads_no_data() -> None:
             "p5.48xlrage",
             (
                 "instance_type is not in the catalogue, got 'p5.48xlrage'; it holds every type with EFA or an "
-                "accelerator, the nearest are p5.48xlarge, p5e.48xlarge, p5.4xlarge"
+                "accelerator, the nearest are p5.48xlarge, p5e.48xlarge, p5.4xlarge; correct the name, or give the type's "
+                "facts by InstanceType.custom"
             ),
         ),
         (
             "P4D.24XLARGE ",
             (
                 "instance_type is not in the catalogue, got 'P4D.24XLARGE '; it holds every type with EFA or an "
-                "accelerator, the nearest are p4d.24xlarge, p4de.24xlarge, p3dn.24xlarge"
+                "accelerator, the nearest are p4d.24xlarge, p4de.24xlarge, p3dn.24xlarge; correct the name, or give the type's "
+                "facts by InstanceType.custom"
             ),
         ),
         (
             "",
             (
                 "instance_type is not in the catalogue, got ''; it holds every type with EFA or an "
-                "accelerator, the nearest are x8i.metal-96xl, x8i.metal-48xl, x8i.96xlarge"
+                "accelerator, the nearest are x8i.metal-96xl, x8i.metal-48xl, x8i.96xlarge; correct the name, or give the type's "
+                "facts by InstanceType.custom"
             ),
         ),
     ],
@@ -99,6 +102,7 @@ def test_every_type_has_efa_or_an_accelerator() -> None:
 
 def test_every_row_holds_together() -> None:
     for each in ALL:
+        assert list(problems_of(each)) == [], each.name
         assert each.architecture in ARCHITECTURES, each.name
         assert 1 <= each.cores <= each.vcpus <= 2 * each.cores, each.name
         assert each.memory_mib >= 4096, each.name

@@ -3,7 +3,7 @@
 import pytest
 from infra_synth import IMAGE, ZONE, problems_of, stack, template_of
 
-from muster_cdk import GpuCluster, Launcher, MultiNodeTrainingJob
+from muster_cdk import Accelerator, GpuCluster, InstanceType, Launcher, MultiNodeTrainingJob, NetworkCard
 from muster_core.instances import lookup, names
 
 NAMED = [
@@ -27,6 +27,36 @@ def test_the_named_types_synthesize(tmp_path, name):
     template = template_of(scope)
     assert template.resources["InstanceTypes"] == [name]
     assert template.container["InstanceType"] == name
+
+
+def test_a_type_that_the_catalogue_has_not_is_taken_by_its_facts(tmp_path):
+    facts = InstanceType.custom(
+        "p7.48xlarge",
+        vcpus=256,
+        memory_mib=4194304,
+        accelerator=Accelerator("nvidia", "H300", 8, 294912),
+        network_cards=[NetworkCard(0, 4, efa=False), *(NetworkCard(index, 2, efa=True) for index in (1, 2))],
+    )
+    scope = stack(tmp_path)
+    cluster, _ = cluster_and_job(scope, facts)
+    template = template_of(scope)
+    assert cluster.instance is facts
+    assert template.resources["InstanceTypes"] == ["p7.48xlarge"]
+    assert template.resources["MaxvCpus"] == 512
+    assert template.resources["Ec2Configuration"] == [{"ImageType": "ECS_AL2023_NVIDIA"}]
+    interfaces = template.one("AWS::EC2::LaunchTemplate")["LaunchTemplateData"]["NetworkInterfaces"]
+    assert [(nic["NetworkCardIndex"], nic["DeviceIndex"], nic["InterfaceType"]) for nic in interfaces] == [
+        (0, 0, "interface"),
+        (1, 0, "efa-only"),
+        (2, 0, "efa-only"),
+    ]
+    devices = template.container["LinuxParameters"]["Devices"]
+    assert [device["HostPath"] for device in devices] == [
+        "/dev/infiniband/uverbs0",
+        "/dev/infiniband/uverbs1",
+    ]
+    amounts = {each["Type"]: each["Value"] for each in template.container["ResourceRequirements"]}
+    assert amounts == {"VCPU": "256", "MEMORY": "3984588", "GPU": "8"}
 
 
 def test_all_types_of_the_catalogue_are_taken_or_refused_by_name(tmp_path):

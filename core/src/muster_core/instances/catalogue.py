@@ -13,7 +13,6 @@ from muster_core.instances.model import Accelerator, InstanceType, NetworkCard, 
 DATA = Path(__file__).with_name("catalogue.json")
 """The data: one row per type, written by ``scripts/refresh_instances.py``."""
 
-ARCHITECTURES = ("x86_64", "arm64")
 USAGE_CLASSES = {"d": "on-demand", "s": "spot", "c": "capacity-block"}
 """Letters of a row's ``usage``, and EC2's names for them."""
 
@@ -31,7 +30,7 @@ class UnknownInstanceTypeError(ValueError):
         self.nearest = nearest
         super().__init__(
             f"instance_type is not in the catalogue, got {name!r}; it holds every type with EFA or an accelerator, "
-            f"the nearest are {', '.join(nearest)}"
+            f"the nearest are {', '.join(nearest)}; correct the name, or give the type's facts by InstanceType.custom"
         )
 
 

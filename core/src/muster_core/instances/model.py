@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Tuple
+from typing import Optional, Sequence, Tuple
 
+from muster_core.instances.facts import problems_of
 from muster_core.instances.images import BatchImage, batch_image, own_image_type
 
 NVIDIA = "nvidia"
@@ -82,7 +83,7 @@ class InstanceType:
         on_demand: Whether it is sold on demand.
         spot: Whether it is sold as Spot (multi-node jobs cannot use that).
         capacity_block: Whether it is sold in Capacity Blocks.
-        sources: Where the facts come from, the later ones over the earlier.
+        sources: Where the facts come from, the later ones over the earlier; none for a custom type.
     """
 
     name: str
@@ -100,6 +101,77 @@ class InstanceType:
     spot: bool
     capacity_block: bool
     sources: Tuple[Source, ...]
+
+    @classmethod
+    def custom(
+        cls,
+        name: str,
+        *,
+        vcpus: int,
+        memory_mib: int,
+        network_cards: Sequence[NetworkCard],
+        accelerator: Optional[Accelerator] = None,
+        architecture: str = "x86_64",
+        cores: Optional[int] = None,
+        max_efa: Optional[int] = None,
+        uverbs: Optional[Sequence[int]] = None,
+        nvme: Optional[Nvme] = None,
+        network: str = "",
+        on_demand: bool = True,
+        spot: bool = False,
+        capacity_block: bool = False,
+    ) -> InstanceType:
+        """A type that AWS Batch has and the catalogue has not, by its facts.
+
+        ``aws ec2 describe-instance-types`` has them. It goes wherever the name of a type does.
+
+        Args:
+            name: Such as ``p5.48xlarge``.
+            vcpus: Virtual CPUs.
+            memory_mib: Advertised memory in MiB.
+            network_cards: Every network card, in the order of their indexes.
+            accelerator: The accelerators. Default: none.
+            architecture: ``x86_64`` or ``arm64``. Default: ``x86_64``.
+            cores: Physical cores. Default: as many as vCPUs.
+            max_efa: Interfaces with EFA that the instance can have. Default: one for each card that takes EFA.
+            uverbs: Numbers of the ``/dev/infiniband/uverbs`` devices. Default: 0 to ``max_efa`` - 1.
+            nvme: The instance store. Default: none.
+            network: Network bandwidth in words, for people. Default: empty.
+            on_demand: Whether it is sold on demand. Default: True.
+            spot: Whether it is sold as Spot. Default: False.
+            capacity_block: Whether it is sold in Capacity Blocks. Default: False.
+
+        Returns:
+            The facts.
+
+        Raises:
+            TypeError: A fact has a type that cannot be taken; the text has all of them, a line each.
+            ValueError: Something cannot be; the text has all of it, a line each.
+        """
+        _check_types(network_cards, accelerator, nvme)
+        efa = sum(card.efa for card in network_cards) if max_efa is None else max_efa
+        numbers = range(efa if isinstance(efa, int) else 0) if uverbs is None else uverbs
+        made = cls(
+            name=name,
+            architecture=architecture,
+            vcpus=vcpus,
+            cores=vcpus if cores is None else cores,
+            memory_mib=memory_mib,
+            accelerator=accelerator,
+            network_cards=tuple(network_cards),
+            max_efa=efa,
+            uverbs=tuple(numbers),
+            nvme=nvme,
+            network=network,
+            on_demand=on_demand,
+            spot=spot,
+            capacity_block=capacity_block,
+            sources=(),
+        )
+        problems = list(problems_of(made))
+        if problems:
+            raise ValueError("\n".join(problems))
+        return made
 
     @property
     def family(self) -> str:
@@ -131,3 +203,28 @@ class InstanceType:
 
     def _devices(self, kind: str) -> int:
         return self.accelerator.count if self.accelerator and self.accelerator.kind == kind else 0
+
+
+def _check_types(cards: object, accelerator: object, nvme: object) -> None:
+    listed = cards if isinstance(cards, (list, tuple)) else [cards]
+    wrong = [
+        f"{argument} must be {allowed}, got {type(value).__name__} {value!r}; change it"
+        for argument, allowed, value, right in (
+            (
+                "network_cards",
+                "a list of NetworkCard",
+                cards,
+                listed is cards and all(isinstance(card, NetworkCard) for card in listed),
+            ),
+            (
+                "accelerator",
+                "an Accelerator",
+                accelerator,
+                isinstance(accelerator, (Accelerator, type(None))),
+            ),
+            ("nvme", "an Nvme", nvme, isinstance(nvme, (Nvme, type(None)))),
+        )
+        if not right
+    ]
+    if wrong:
+        raise TypeError("\n".join(wrong))
