@@ -81,6 +81,7 @@ bench: $(VENV)/.test ## ratios measured side by side, into bench/out
 	@$(BIN)/python bench/run.py $(ARGS)
 
 docs: $(VENV)/.test ## the documentation site, into build/docs
+	@$(BIN)/python scripts/write_pages.py
 	@$(BIN)/mkdocs build --strict --quiet
 
 lock: $(VENV)/.test ## write constraints.txt from what is installed

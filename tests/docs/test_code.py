@@ -7,7 +7,14 @@ import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 
-PAGES = ("README.md", "docs/index.md", "docs/local-cloud.md", "docs/architecture.md", "docs/verdict.md")
+PAGES = (
+    "README.md",
+    "docs/index.md",
+    "docs/local-cloud.md",
+    "docs/architecture.md",
+    "docs/verdict.md",
+    "docs/instances.md",
+)
 
 
 @pytest.mark.parametrize("page", PAGES)
