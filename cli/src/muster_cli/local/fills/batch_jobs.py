@@ -16,6 +16,7 @@ from moto.batch.responses import BatchResponse
 from muster_cli.local.executor import mock
 from muster_cli.local.executor.job import BatchJob
 from muster_cli.local.fills.batch_queues import check_limits
+from muster_cli.local.fills.batch_scheduling import check_share
 from muster_cli.local.fills.patching import replace, stock
 from muster_core import contract
 
@@ -56,6 +57,9 @@ def _backend(self: Any) -> BatchBackend:  # noqa: ANN401  moto has no types
 
 def _submit_job(self: Any) -> str:  # noqa: ANN401
     request = json.loads(self.body)
+    queue = self.batch_backend.get_job_queue(request.get("jobQueue"))
+    if queue is not None:
+        check_share(queue.schedule_policy, request)
     job = _executor().submit(self.batch_backend, request)
     return json.dumps({"jobId": job.job_id, "jobName": job.job_name, "jobArn": job.arn})
 

@@ -8,6 +8,7 @@ from moto.batch.exceptions import ClientException
 from moto.batch.models import BatchBackend
 
 from muster_cli.local.fills.batch_environments import batch
+from muster_cli.local.fills.batch_scheduling import check_change
 from muster_cli.local.fills.cloudformation.resources import (
     Fill,
     Made,
@@ -25,7 +26,13 @@ _REASONS = (
     "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY",
     "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE",
     "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT",
+    "MISCONFIGURATION:EC2_INSTANCE_CONFIGURATION_UNSUPPORTED",
 )
+_ENVIRONMENTS = 3
+"""Environments that a queue may have."""
+
+DELETED_TEXT = "Job queue is deleted"
+"""``statusReason`` of jobs that a queue takes along: Batch ends them, in words that it does not document."""
 
 
 def check_limits(actions: list[dict[str, Any]]) -> None:
@@ -53,6 +60,9 @@ def _delete_queue(self: BatchBackend, queue_name: str) -> None:
     if queue.state != "DISABLED":
         raise ClientException("Cannot delete, resource must be disabled")
     stock(BatchBackend, "delete_job_queue")(self, queue_name)
+    for job in list(queue.jobs):
+        if hasattr(job, "request_stop"):  # one of the executor's: moto's own need Docker
+            job.request_stop(DELETED_TEXT)
 
 
 class _Queue(Fill):
@@ -78,6 +88,7 @@ class _Queue(Fill):
             raise ReplacementError
         backend, arn = batch(site), resource.physical_resource_id
         request = _request("same", new)
+        check_change(old.get("SchedulingPolicyArn"), new.get("SchedulingPolicyArn"))
         backend.update_job_queue(
             arn,
             request["priority"],
@@ -98,6 +109,10 @@ def _request(name: str, properties: Properties) -> dict[str, Any]:
     known = {key: value for key, value in properties.items() if key != "JobQueueName"}
     request = to_api("batch", "CreateJobQueueRequest", {**known, "jobQueueName": name})
     check_limits(request.get("jobStateTimeLimitActions", []))
+    if len(request.get("computeEnvironmentOrder", [])) > _ENVIRONMENTS:
+        raise ClientException(
+            f"computeEnvironmentOrder must have at most {_ENVIRONMENTS} compute environments"
+        )
     return request
 
 
