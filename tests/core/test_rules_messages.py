@@ -151,8 +151,8 @@ def test_on_demand() -> None:
     _is(
         capacity.on_demand(lookup("p6e-gb200.36xlarge")),
         "capacity.on_demand",
-        "instance_type is not sold on demand, got 'p6e-gb200.36xlarge'; it is sold in Capacity Blocks only; use "
-        "another type",
+        "instance_type is not sold on demand, got 'p6e-gb200.36xlarge'; it is sold in Capacity Blocks only; "
+        "give capacity=Capacity.block(...), or use another type",
     )
 
 

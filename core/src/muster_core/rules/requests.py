@@ -11,6 +11,7 @@ from muster_core.rules import (
     capacity,
     compute,
     environment,
+    host,
     image,
     instance,
     launcher,
@@ -22,6 +23,8 @@ from muster_core.rules import (
     sizes,
     volume,
 )
+from muster_core.rules.capacity import CapacityRequest
+from muster_core.rules.host import HostRequest
 
 if TYPE_CHECKING:
     from muster_core.rules.problem import Number, Problem
@@ -45,6 +48,8 @@ class ClusterRequest:
         image_id: Id of the hosts' own machine image. Default: None.
         image_parameter: SSM parameter with the id of the hosts' own machine image. Default: None.
         container_insights: Mode of container insights. Default: None.
+        capacity: Where the instances come from. Default: on demand.
+        host: How the hosts start. Default: nothing that could be judged.
     """
 
     max_nodes: Number
@@ -60,6 +65,8 @@ class ClusterRequest:
     image_id: Optional[str] = None
     image_parameter: Optional[str] = None
     container_insights: Optional[str] = None
+    capacity: CapacityRequest = field(default_factory=CapacityRequest)
+    host: HostRequest = field(default_factory=HostRequest)
 
     @property
     def own_image(self) -> bool:
@@ -86,6 +93,7 @@ class JobRequest:
         attempts: Number of attempts. Default: None.
         evaluate_on_exit: Retry rules in Batch's form. Default: none.
         rendezvous_port: Port of the coordinator. Default: the contract's.
+        block_seconds: What the cluster's Capacity Block lasts for a job. Default: None.
     """
 
     nodes: Number
@@ -102,6 +110,7 @@ class JobRequest:
     attempts: Optional[Number] = None
     evaluate_on_exit: Sequence[Mapping[str, str]] = ()
     rendezvous_port: int = RENDEZVOUS_PORT
+    block_seconds: Optional[Number] = None
 
 
 def cluster(facts: InstanceType, request: ClusterRequest) -> List[Problem]:
@@ -116,7 +125,7 @@ def cluster(facts: InstanceType, request: ClusterRequest) -> List[Problem]:
     """
     return [
         *instance.check(facts, own_image=request.own_image),
-        *capacity.on_demand(facts),
+        *capacity.check(facts, request.capacity, request.max_nodes, request.availability_zone),
         *network.interfaces(facts, request.interface_type),
         *nodes.max_nodes(request.max_nodes),
         *capacity.max_vcpus(facts, request.max_nodes, request.max_vcpus),
@@ -128,6 +137,7 @@ def cluster(facts: InstanceType, request: ClusterRequest) -> List[Problem]:
         *compute.scale_down_delay(request.scale_down_delay_minutes),
         *compute.image(request.image_id, request.image_parameter),
         *compute.container_insights(request.container_insights),
+        *host.check(facts, request.host),
     ]
 
 
@@ -152,6 +162,7 @@ def job(facts: InstanceType, request: JobRequest) -> List[Problem]:
         *memory.size(facts, request.memory_mib),
         *memory.shared(request.memory_mib, request.shared_memory_mib),
         *retry.timeout(request.timeout_seconds),
+        *capacity.block_timeout(request.timeout_seconds, request.block_seconds),
         *retry.attempts(request.attempts),
         *retry.rules(request.evaluate_on_exit),
     ]
@@ -160,7 +171,7 @@ def job(facts: InstanceType, request: JobRequest) -> List[Problem]:
 def catalogue() -> Dict[str, str]:
     """Every rule: id -> what it holds, in a sentence."""
     modules = (
-        *(instance, nodes, capacity, compute, queue, network, volume),
+        *(instance, nodes, capacity, compute, queue, network, volume, host),
         *(memory, environment, sizes, retry, image, launcher),
     )
     return {rule: text for module in modules for rule, text in module.RULES.items()}
