@@ -36,6 +36,7 @@ class Submission:
         nodes: Number of nodes. Default: - the definition's.
         name: The job's name. Default: - the definition's name and the time.
         environment: Variables for every node, over the definition's own. Default: none.
+        share: The share that the job counts for: a queue with a fair share takes no job without. Default: none.
     """
 
     stack: str = DEFAULT_STACK
@@ -45,6 +46,7 @@ class Submission:
     nodes: int | None = None
     name: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    share: str | None = None
 
 
 Request = dict[str, Any]
@@ -80,6 +82,8 @@ def build(wanted: Submission, definition: JobDefinitionTypeDef, definition_name:
         "jobQueue": queue,
         "jobDefinition": definition_name,
     }
+    if wanted.share is not None:
+        request["shareIdentifier"] = wanted.share
     overrides = _node_overrides(wanted, definition)
     return {**request, "nodeOverrides": overrides} if overrides else request
 
@@ -148,10 +152,11 @@ def _describe(batch: BatchClient, name: str) -> JobDefinitionTypeDef:
 
 def _check(wanted: Submission, request: Request) -> None:
     """Ask the rules; all problems at once."""
-    from muster_core.rules import environment, sizes  # noqa: PLC0415  loads the catalogue
+    from muster_core.rules import environment, queue, sizes  # noqa: PLC0415  loads the catalogue
 
     found = [
         *sizes.name(wanted.name, "--name"),
+        *queue.share_identifier(wanted.share, fair_share=wanted.share is not None, argument="--share"),
         *environment.names(wanted.environment, TORCH.name, "--env"),
         *sizes.submission(request),
         *_override_sizes(request),

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 @click.option(
     "--env", "variables", type=Assignment("NAME=VALUE"), multiple=True, help="A variable for every node."
 )
+@click.option(
+    "--share", metavar="NAME", help="Share that the job counts for, where the queue has a fair share."
+)
 @click.option("--wait", is_flag=True, help="Wait for the end; exit with the job's exit code.")
 @click.option("--follow", "-f", is_flag=True, help="--wait, and show the logs of all nodes meanwhile.")
 @click.option(
@@ -61,6 +64,7 @@ def submit(
     nodes: int | None,
     name: str | None,
     variables: tuple[tuple[str, str], ...],
+    share: str | None,
     wait: bool,
     follow: bool,
     wait_timeout: float | None,
@@ -77,7 +81,7 @@ def submit(
     host was lost, or the longest wait is over).
     """
     aws = Aws(region, profile, PATIENT_ATTEMPTS if wait or follow else 3)
-    request = prepare(aws, Submission(stack, job, definition, queue, nodes, name, dict(variables)))
+    request = prepare(aws, Submission(stack, job, definition, queue, nodes, name, dict(variables), share))
     if dry_run:
         print_json(request)
         return

@@ -124,6 +124,17 @@ def test_a_definition_that_cannot_be_submitted_is_a_sentence(wanted: Submission,
     assert caught.value.message == text
 
 
+def test_a_share_goes_along() -> None:
+    request = prepare(_aws(), Submission(name="x", share="teamA"))
+    assert request["shareIdentifier"] == "teamA"
+
+
+def test_what_is_no_share_is_a_sentence() -> None:
+    with pytest.raises(MusterError) as caught:
+        prepare(_aws(), Submission(share="team-a"))
+    assert caught.value.message == "--share must have 1 to 255 letters and digits, got 'team-a'; change it"
+
+
 def test_all_problems_come_at_once() -> None:
     wanted = Submission(name="a b", environment={"AWS_BATCH_X": "1", "RANK": "0", "BIG": "x" * 9000})
     with pytest.raises(MusterError) as caught:
