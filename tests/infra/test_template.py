@@ -11,6 +11,7 @@ import pytest
 
 from muster_core.contract import MASTER_PORT, RUNTIME_COMMAND
 from muster_core.instances import lookup, nics
+from muster_core.rules import host
 
 TYPES = ["g6.8xlarge", "p4d.24xlarge", "p5.48xlarge", "p6-b300.48xlarge", "trn1.32xlarge"]
 
@@ -196,20 +197,36 @@ def test_metadata_service_wants_a_token(template):
     }
 
 
-def test_user_data_is_mime_multipart_with_a_shell_part(template):
+def user_data(template):
+    """Content type and text of each part."""
     message = email.message_from_string(data(template)["UserData"]["Fn::Base64"])
-    assert message.get_content_type() == "multipart/mixed"
-    assert message["MIME-Version"] == "1.0"
-    (part,) = message.get_payload()
-    assert part.get_content_type() == "text/x-shellscript"
-    assert part.get_payload().startswith("#!/bin/bash\n")
+    assert (message.get_content_type(), message["MIME-Version"]) == ("multipart/mixed", "1.0")
     assert not message.defects
+    return [(part.get_content_type(), part.get_payload()) for part in message.get_payload()]
 
 
-def test_user_data_leaves_batchs_own_settings_alone(template):
+def test_user_data_is_mime_multipart_of_programs(template):
+    parts = user_data(template)
+    assert [kind for kind, _ in parts] == [*["text/cloud-boothook"] * 2, "text/x-shellscript"]
+    assert [text.partition("\n")[0] for _, text in parts] == [
+        "#!/bin/bash",
+        "#!/usr/bin/python3",
+        "#!/bin/bash",
+    ]
+
+
+def test_hosts_and_runtime_agree_on_the_stop_timeout(template):
+    (_, settings), *_ = user_data(template)
+    assert "export HOST_STOP_TIMEOUT=120\n" in settings
+    assert {"Name": "MUSTER_STOP_TIMEOUT", "Value": "120"} in template.container["Environment"]
+
+
+def test_user_data_leaves_batchs_own_settings_alone_and_waits_for_nothing(template):
+    for kind, text in user_data(template):
+        assert host.part(text) == [], kind
     text = data(template)["UserData"]["Fn::Base64"]
-    for forbidden in ("ECS_CLUSTER", "ECS_INSTANCE_ATTRIBUTES", "systemctl", "service "):
-        assert forbidden not in re.sub(r"(?m)^#.*$", "", text)
+    assert not re.search(r"ECS_CLUSTER|ECS_INSTANCE_ATTRIBUTES", text)
+    assert "systemctl" not in text.replace('"systemctl", *command', "")
 
 
 def test_template_leaves_to_batch_what_is_batchs(template):
@@ -511,7 +528,11 @@ def test_command_starts_the_runtime(template):
 
 def test_variables_are_the_runtimes(template):
     variables = {each["Name"]: each["Value"] for each in template.container["Environment"]}
-    assert variables == {"MUSTER_CONTRACT": "1", "MUSTER_ACCELERATORS_PER_NODE": "1"}
+    assert variables == {
+        "MUSTER_CONTRACT": "1",
+        "MUSTER_ACCELERATORS_PER_NODE": "1",
+        "MUSTER_STOP_TIMEOUT": "120",
+    }
     assert not any(name.startswith("AWS_BATCH") for name in variables)
     assert MASTER_PORT == 29500
 

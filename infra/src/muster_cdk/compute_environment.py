@@ -13,6 +13,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from muster_cdk import network, roles
+from muster_cdk.capacity import placement_group_of, zone_of
 from muster_cdk.coercion import to_amount, to_count, to_flag, to_instance, to_mode, to_text
 from muster_cdk.launch_template import EfaLaunchTemplate
 from muster_cdk.validation import refuse_impossible, report_of
@@ -43,7 +44,8 @@ class GpuComputeEnvironment(Construct):
         instance: Facts of the instance type.
         max_nodes: Nodes that the environment may have at once.
         max_vcpus: vCPUs of ``max_nodes`` instances.
-        placement_group: The cluster placement group.
+        placement_group: The cluster placement group, None in a Capacity Block and beside reservations.
+        capacity: Where the instances come from, as the launch template says.
     """
 
     def __init__(
@@ -76,7 +78,7 @@ class GpuComputeEnvironment(Construct):
             max_nodes: Nodes that the environment may have at once, 1 to 1000.
             subnet: The one subnet, a private one.
             launch_template: The launch template; its network cards carry the security groups.
-            placement_group: A cluster placement group. Default: - a new one.
+            placement_group: A cluster placement group. Default: - a new one, with capacity on demand.
             instance_role: Role of the hosts, unless ``instance_profile`` has one. Default: - a new one with
                 the ECS managed policy.
             instance_profile: Profile of the hosts. Default: - a new one for the role.
@@ -114,6 +116,8 @@ class GpuComputeEnvironment(Construct):
             image_id=None if image_id is None else to_text(image_id, "image_id"),
             image_parameter=None if image_parameter is None else to_text(image_parameter, "image_parameter"),
             container_insights=to_mode(container_insights, "container_insights"),
+            availability_zone=zone_of(subnet, launch_template.capacity),
+            capacity=launch_template.capacity.request(placement_group=placement_group),
         )
         refuse_impossible(self.instance, request)
         others = _others(other_types or {})
@@ -125,9 +129,8 @@ class GpuComputeEnvironment(Construct):
         report.add(_other_problems(self.instance, others, request))
         self.max_vcpus = self.max_nodes * max([self.instance.vcpus, *(each.vcpus for each, _ in others)])
         self._drain_minutes: int | None = None
-        self.placement_group = placement_group or ec2.PlacementGroup(
-            self, "PlacementGroup", strategy=ec2.PlacementGroupStrategy.CLUSTER
-        )
+        self.capacity = launch_template.capacity
+        self.placement_group = placement_group_of(self, self.capacity, placement_group)
         profile = instance_profile or self._create_profile(instance_role)
         self.compute_environment = self._create_environment(
             request,
@@ -188,7 +191,7 @@ class GpuComputeEnvironment(Construct):
                 instance_types=types,
                 subnets=[subnet.subnet_id],
                 instance_role=profile.attr_arn,
-                placement_group=self.placement_group.placement_group_name,
+                placement_group=self.placement_group.placement_group_name if self.placement_group else None,
                 # No security groups: Batch refuses them beside network interfaces in the template.
                 launch_template=launch_template,
                 ec2_configuration=_images(self.instance, request),

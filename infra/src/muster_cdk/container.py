@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from muster_core.contract import CONTRACT_VERSION, ENV_ACCELERATORS, ENV_CONTRACT
+from muster_core.contract import CONTRACT_VERSION, ENV_ACCELERATORS, ENV_CONTRACT, ENV_STOP_TIMEOUT
 from muster_core.instances import InstanceType, neuron_device_paths, usable_memory
+from muster_core.rules.host import DEFAULT_STOP_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +39,8 @@ class ContainerSpec:
         job_role_arn: Role of the training code.
         execution_role_arn: Role of the ECS agent.
         log_options: Options of the awslogs driver.
+        stop_timeout_seconds: Time between SIGTERM and SIGKILL on the host. Default: the hosts' own default.
+        mount_points: Folders of the host that the container sees at the same path. Default: none.
     """
 
     instance: InstanceType
@@ -51,6 +54,8 @@ class ContainerSpec:
     job_role_arn: str
     execution_role_arn: str
     log_options: Mapping[str, str] = field(default_factory=dict)
+    stop_timeout_seconds: int = DEFAULT_STOP_SECONDS
+    mount_points: Sequence[str] = ()
 
     @property
     def memory(self) -> int:
@@ -83,6 +88,7 @@ def container(spec: ContainerSpec) -> Data:
         },
         "ulimits": ulimits(),
         "logConfiguration": {"logDriver": "awslogs", "options": dict(spec.log_options)},
+        **mounts(spec),
     }
 
 
@@ -95,7 +101,23 @@ def resources(spec: ContainerSpec) -> list[Data]:
 def environment(spec: ContainerSpec) -> dict[str, str]:
     """The user's variables, and what the runtime must know of the job."""
     accelerators = spec.instance.gpus or spec.instance.neuron_devices
-    return {**spec.environment, ENV_CONTRACT: str(CONTRACT_VERSION), ENV_ACCELERATORS: str(accelerators)}
+    return {
+        **spec.environment,
+        ENV_CONTRACT: str(CONTRACT_VERSION),
+        ENV_ACCELERATORS: str(accelerators),
+        ENV_STOP_TIMEOUT: str(spec.stop_timeout_seconds),
+    }
+
+
+def mounts(spec: ContainerSpec) -> Data:
+    """The host's file systems as volumes, each at the path that it has on the host; nothing without any."""
+    if not spec.mount_points:
+        return {}
+    names = {path: path.strip("/").replace("/", "-").replace(".", "-") for path in spec.mount_points}
+    return {
+        "volumes": [{"name": name, "host": {"sourcePath": path}} for path, name in names.items()],
+        "mountPoints": [{"sourceVolume": name, "containerPath": path} for path, name in names.items()],
+    }
 
 
 def devices(spec: ContainerSpec) -> list[Data]:

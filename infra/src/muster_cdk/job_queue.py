@@ -9,6 +9,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
 from constructs import Construct
 
+from muster_cdk.capacity import warn_of_times
 from muster_cdk.coercion import to_amount, to_count, to_numbers
 from muster_cdk.compute_environment import GpuComputeEnvironment
 from muster_cdk.validation import report_of
@@ -17,6 +18,7 @@ from muster_core.rules import queue
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from muster_cdk.capacity import Capacity
     from muster_core.rules import Problem
 
 MISCONFIGURATIONS = (
@@ -115,7 +117,9 @@ class TrainingQueue(Construct):
         }
         number = to_count(priority, "priority")
         report = report_of(self, scope)
-        report.add([*queue.priority(number), *_limit_problems(limits), *self._environment_problems()])
+        block = any(each.is_block for each in self._capacities())
+        report.add([*queue.priority(number), *_limit_problems(limits, block=block)])
+        report.add(self._environment_problems())
         self.scheduling_policy: batch.CfnSchedulingPolicy | None = None
         if fair_share is not None:
             policy, problems = _policy(fair_share)
@@ -136,6 +140,8 @@ class TrainingQueue(Construct):
         self.node.default_child = self.job_queue
         if more_environments:
             self._warn_second()
+        for each in self._capacities():
+            warn_of_times(self, each, [limit for limit in limits.values() if limit is not None])
 
     @property
     def arn(self) -> str:
@@ -146,6 +152,9 @@ class TrainingQueue(Construct):
     def needs_share_identifier(self) -> bool:
         """Whether a submission must name its share."""
         return self.scheduling_policy is not None
+
+    def _capacities(self) -> list[Capacity]:
+        return [each.capacity for each in self.environments if isinstance(each, GpuComputeEnvironment)]
 
     def _environment_problems(self) -> list[Problem]:
         kinds = [problem for each in self.environments for problem in queue.environment_kind(_kind(each))]
@@ -160,10 +169,10 @@ class TrainingQueue(Construct):
         )
 
 
-def _limit_problems(limits: Mapping[str, float | None]) -> list[Problem]:
+def _limit_problems(limits: Mapping[str, float | None], *, block: bool) -> list[Problem]:
     return [
         *queue.misconfiguration_limit(limits["misconfiguration_limit"]),
-        *queue.capacity_limit(limits["capacity_limit"]),
+        *queue.capacity_limit(limits["capacity_limit"], block=block),
         *queue.unsupported_limit(limits["unsupported_limit"]),
     ]
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from muster_cdk import user_data
+from muster_cdk.capacity import Capacity
+from muster_cdk.coercion import to_duration, to_flag
+from muster_cdk.host_options import HostOptions, key_arn, to_options
+from muster_cdk.validation import report_of
 from muster_core.instances import EFA_ONLY, InstanceType, Nic, nics
+from muster_core.rules import Problem, host
+from muster_core.rules.host import DEFAULT_STOP_SECONDS
 from muster_core.rules.volume import DEFAULT_ROOT_GIB
 
 ROOT_DEVICE = "/dev/xvda"
 """Root volume of the ECS-optimized Amazon Linux images; it also holds the container images."""
 CLUSTER_TAG = "muster:cluster"
 
+DEFAULT_STOP_TIMEOUT = f"{DEFAULT_STOP_SECONDS}s"
+
 _TAGGED = ("instance", "volume")
-_SHELL_PART = 'text/x-shellscript; charset="us-ascii"'
 
 
 @jsii.implements(cdk.ITaggable)
@@ -31,6 +38,9 @@ class EfaLaunchTemplate(Construct):
         template: The L1 construct.
         instance: Facts of the instance type.
         interface_type: Kind of the cards beside the primary one.
+        capacity: Where the instances come from.
+        stop_timeout: Time between SIGTERM and SIGKILL of a container.
+        mount_points: Folders of the hosts that are file systems of their own.
     """
 
     def __init__(
@@ -42,6 +52,10 @@ class EfaLaunchTemplate(Construct):
         security_group: ec2.ISecurityGroup,
         interface_type: str = EFA_ONLY,
         root_volume_gib: int = DEFAULT_ROOT_GIB,
+        scratch: bool = False,
+        stop_timeout: str | cdk.Duration = DEFAULT_STOP_TIMEOUT,
+        hosts: HostOptions | None = None,
+        capacity: Capacity | None = None,
     ) -> None:
         """Make the launch template.
 
@@ -53,10 +67,26 @@ class EfaLaunchTemplate(Construct):
             interface_type: Kind of the cards beside the primary one: ``efa-only``, or ``efa`` with
                 an address each. Default: ``efa-only``.
             root_volume_gib: Size of the root volume in GiB. Default: 200.
+            scratch: Whether the disks of the instance store are one file system at ``/scratch``. Default: False.
+            stop_timeout: Time between SIGTERM and SIGKILL of a container, in which it saves a checkpoint: 1 s
+                to 1 h. Default: 120s.
+            hosts: Further options of the hosts. Default: - the defaults of ``HostOptions``.
+            capacity: Where the instances come from. Default: - on demand.
+
+        Raises:
+            TypeError: An argument has a type that cannot be taken.
+            ValueError: ``stop_timeout`` is no duration, or not known at synth.
         """
         super().__init__(scope, id)
         self.instance = instance
         self.interface_type = interface_type
+        self.capacity = to_capacity(capacity)
+        self.stop_timeout = _known(to_duration(stop_timeout, "stop_timeout"))
+        options = self._options = to_options(hosts)
+        settings = _settings(options, self.stop_timeout, self.capacity, scratch=to_flag(scratch, "scratch"))
+        self.mount_points = tuple(settings.mount_points)
+        body = user_data.render(settings)
+        report_of(self, scope).add(_problems(instance, options, settings, root_volume_gib, body))
         self._tags = cdk.TagManager(cdk.TagType.STANDARD, "AWS::EC2::LaunchTemplate")
         for key in ("Name", CLUSTER_TAG):
             self._tags.set_tag(key, scope.node.path, 0)
@@ -67,9 +97,13 @@ class EfaLaunchTemplate(Construct):
                 network_interfaces=[
                     _interface(nic, security_group) for nic in nics(instance, interface_type)
                 ],
-                block_device_mappings=[_root_volume(root_volume_gib)],
-                metadata_options=_metadata(),
-                user_data=cdk.Fn.base64(_user_data()),
+                block_device_mappings=[
+                    _root_volume(root_volume_gib, options, key_arn(self, options.root_volume_key))
+                ],
+                metadata_options=_metadata(options.metadata_hop_limit),
+                user_data=cdk.Fn.base64(body),
+                instance_market_options=_market(self.capacity),
+                capacity_reservation_specification=_reservation(self.capacity),
                 tag_specifications=cdk.Lazy.uncached_any(_TagSpecifications(self._tags, _TAGGED)),
             ),
             tag_specifications=cdk.Lazy.uncached_any(_TagSpecifications(self._tags, ("launch-template",))),
@@ -80,6 +114,16 @@ class EfaLaunchTemplate(Construct):
     def tags(self) -> cdk.TagManager:
         """Tags of the instances and volumes; ``Tags.of(app).add(…)`` adds to them."""
         return self._tags
+
+    def admit(self, security_group: ec2.ISecurityGroup, instance_role: iam.IRole) -> None:
+        """Let the hosts into the file systems that they mount, as far as those are made in this app.
+
+        Args:
+            security_group: Group of the hosts' network cards.
+            instance_role: Role of the hosts.
+        """
+        for each in self._options.file_systems:
+            each.admit(security_group, instance_role)
 
     @property
     def version(self) -> str:
@@ -117,25 +161,100 @@ def _interface(nic: Nic, group: ec2.ISecurityGroup) -> ec2.CfnLaunchTemplate.Net
     )
 
 
-def _root_volume(gib: int) -> ec2.CfnLaunchTemplate.BlockDeviceMappingProperty:
+def _root_volume(
+    gib: int, options: HostOptions, key: str | None
+) -> ec2.CfnLaunchTemplate.BlockDeviceMappingProperty:
     return ec2.CfnLaunchTemplate.BlockDeviceMappingProperty(
         device_name=ROOT_DEVICE,
         ebs=ec2.CfnLaunchTemplate.EbsProperty(
-            volume_size=gib, volume_type="gp3", encrypted=True, delete_on_termination=True
+            volume_size=gib,
+            volume_type=options.root_volume_type,
+            iops=options.root_volume_iops,
+            throughput=options.root_volume_throughput,
+            encrypted=True,
+            kms_key_id=key,
+            delete_on_termination=True,
         ),
     )
 
 
-def _metadata() -> ec2.CfnLaunchTemplate.MetadataOptionsProperty:
+def _metadata(hop_limit: int) -> ec2.CfnLaunchTemplate.MetadataOptionsProperty:
     # One hop: containers get their role from ECS, not from the host's metadata service.
     return ec2.CfnLaunchTemplate.MetadataOptionsProperty(
-        http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=1
+        http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=hop_limit
     )
 
 
-def _user_data() -> str:
-    """MIME parts, as Batch merges its own part in; a bare script would make the environment INVALID."""
-    parts = ec2.MultipartUserData()
-    script = files("muster_cdk").joinpath("files/host_log.sh").read_text(encoding="utf-8")
-    parts.add_part(ec2.MultipartBody.from_raw_body(content_type=_SHELL_PART, body=script))
-    return parts.render()
+def _market(capacity: Capacity) -> ec2.CfnLaunchTemplate.InstanceMarketOptionsProperty | None:
+    if not capacity.is_block:
+        return None
+    return ec2.CfnLaunchTemplate.InstanceMarketOptionsProperty(market_type="capacity-block")
+
+
+def _reservation(
+    capacity: Capacity,
+) -> ec2.CfnLaunchTemplate.CapacityReservationSpecificationProperty | None:
+    if capacity.reservation_id is None and capacity.resource_group_arn is None:
+        return None
+    target = ec2.CfnLaunchTemplate.CapacityReservationTargetProperty(
+        capacity_reservation_id=capacity.reservation_id,
+        capacity_reservation_resource_group_arn=capacity.resource_group_arn,
+    )
+    return ec2.CfnLaunchTemplate.CapacityReservationSpecificationProperty(capacity_reservation_target=target)
+
+
+def _settings(
+    options: HostOptions, stop_timeout: cdk.Duration, capacity: Capacity, *, scratch: bool
+) -> user_data.HostSettings:
+    return user_data.HostSettings(
+        stop_timeout=int(stop_timeout.to_seconds()),
+        scratch=scratch,
+        docker_on_scratch=to_flag(options.docker_on_scratch, "docker_on_scratch"),
+        file_systems=user_data.to_file_systems(options.file_systems),
+        ending=capacity.ending,
+        parts=user_data.to_parts(options.user_data_parts),
+    )
+
+
+def _problems(
+    instance: InstanceType,
+    options: HostOptions,
+    settings: user_data.HostSettings,
+    root_volume_gib: int,
+    body: str,
+) -> list[Problem]:
+    request = host.HostRequest(
+        root_volume_mib=root_volume_gib * 1024,
+        root_volume_type=options.root_volume_type,
+        root_volume_iops=options.root_volume_iops,
+        root_volume_throughput=options.root_volume_throughput,
+        hop_limit=options.metadata_hop_limit,
+        stop_timeout_seconds=settings.stop_timeout,
+        scratch=settings.scratch,
+        docker_on_scratch=settings.docker_on_scratch,
+        mount_points=settings.mount_points,
+        user_data_parts=settings.parts,
+    )
+    return [*host.check(instance, request), *host.size(body)]
+
+
+def to_capacity(value: Capacity | None) -> Capacity:
+    """A capacity, on demand for None.
+
+    Raises:
+        TypeError: The value is none.
+    """
+    if value is None:
+        return Capacity.on_demand()
+    if isinstance(value, Capacity):
+        return value
+    raise TypeError(
+        f"capacity must be a Capacity, got {type(value).__name__} {value!r}; "
+        "use a method of Capacity such as Capacity.on_demand()"
+    )
+
+
+def _known(timeout: cdk.Duration) -> cdk.Duration:
+    if timeout.is_unresolved():
+        raise ValueError("stop_timeout must be known at synth, got a token; give a duration such as '2m'")
+    return timeout

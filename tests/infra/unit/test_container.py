@@ -72,11 +72,12 @@ def test_each_efa_device_has_path_and_permissions_spelled_out(name, count):
 @pytest.mark.parametrize(
     ("name", "accelerators"), [("p5.48xlarge", "8"), ("g6.8xlarge", "1"), ("trn1.32xlarge", "16")]
 )
-def test_the_runtime_is_told_contract_and_accelerators(name, accelerators):
+def test_the_runtime_is_told_contract_accelerators_and_stop_timeout(name, accelerators):
     assert environment(spec(name, environment={"DATA": "s3://x"})) == {
         "DATA": "s3://x",
         "MUSTER_CONTRACT": str(CONTRACT_VERSION),
         "MUSTER_ACCELERATORS_PER_NODE": accelerators,
+        "MUSTER_STOP_TIMEOUT": "120",
     }
 
 
