@@ -52,6 +52,18 @@ def test_environments_where_no_multi_node_job_starts(kind: str) -> None:
     ]
 
 
+def test_one_architecture_behind_a_queue() -> None:
+    assert queue.architectures({}) == []
+    assert queue.architectures({"p5.48xlarge": "x86_64", "p4d.24xlarge": "x86_64"}) == []
+    assert queue.architectures({"p5.48xlarge": "x86_64", "g5g.16xlarge": "arm64"}) == [
+        Problem(
+            "queue.architecture",
+            "more_environments has hosts of another architecture, got 'g5g.16xlarge' with arm64 beside 'p5.48xlarge' with "
+            "x86_64; AWS Batch refuses both in one queue; make another queue",
+        )
+    ]
+
+
 @pytest.mark.parametrize("seconds", [None, 3600, 86400, TOKEN_NUMBER])
 def test_limits(seconds: float | None) -> None:
     assert queue.misconfiguration_limit(seconds) == queue.unsupported_limit(seconds) == []

@@ -29,6 +29,7 @@ RULES: Rules = {
     "queue.priority": f"a queue's priority is a whole number from 0 to {MAX_PRIORITY}",
     "queue.environments": f"a queue has from 1 to {MAX_ENVIRONMENTS} environments, each once",
     "queue.environment_kind": "multi-node jobs run in managed environments of instances on demand",
+    "queue.architecture": "the environments of a queue have hosts of one architecture",
     "queue.misconfiguration_limit": (
         f"a job that can never start is given from {MIN_MISCONFIGURED} to {MAX_LIMIT} s"
     ),
@@ -79,6 +80,16 @@ def environment_kind(kind: Optional[str]) -> List[Problem]:
             "use a GpuComputeEnvironment, or another managed one of instances on demand",
         )
     ]
+
+
+def architectures(of: Mapping[str, str]) -> List[Problem]:
+    """The hosts of all environments of a queue are of one architecture.
+
+    Args:
+        of: Instance type -> architecture, in the order of the environments.
+    """
+    others = [name for name, each in of.items() if each != next(iter(of.values()))]
+    return [Problem("queue.architecture", _other_architecture(name, of)) for name in others]
 
 
 def misconfiguration_limit(seconds: Optional[Number]) -> List[Problem]:
@@ -196,6 +207,14 @@ def _too_many(count: int) -> str:
 
 def _environment_twice(name: str) -> str:
     return f"more_environments names an environment again, got {name!r}; a queue has each once; remove it"
+
+
+def _other_architecture(name: str, of: Mapping[str, str]) -> str:
+    first = next(iter(of))
+    return (
+        f"more_environments has hosts of another architecture, got {name!r} with {of[name]} beside {first!r} with "
+        f"{of[first]}; AWS Batch refuses both in one queue; make another queue"
+    )
 
 
 def _limit_with_block(seconds: Number) -> str:
