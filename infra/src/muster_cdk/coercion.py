@@ -20,9 +20,9 @@ from muster_core.rules import is_token_number, is_token_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", flags=re.ASCII)
 _SECONDS = (86400, 3600, 60, 1)
-_SIZE = re.compile(r"(\d+) ?(MiB|GiB|TiB)")
+_SIZE = re.compile(r"(\d+) ?(MiB|GiB|TiB)", flags=re.ASCII)
 _MEBIBYTES = {"MiB": 1, "GiB": 1024, "TiB": 1024 * 1024}
 
 
@@ -31,11 +31,13 @@ def to_instance_name(value: str | ec2.InstanceType, argument: str = "instance_ty
 
     Raises:
         TypeError: The value is neither a str nor an ``ec2.InstanceType``.
+        ValueError: It is a token: everything follows from the type.
     """
-    if isinstance(value, ec2.InstanceType):
-        return value.to_string()
-    if isinstance(value, str):
-        return value
+    name = value.to_string() if isinstance(value, ec2.InstanceType) else value
+    if is_token_text(name):
+        raise ValueError(f"{argument} must be known at synth, got a token; give a name such as 'p5.48xlarge'")
+    if isinstance(name, str):
+        return name
     raise _wrong(argument, "a str such as 'p5.48xlarge' or an ec2.InstanceType", value)
 
 
@@ -52,12 +54,19 @@ def to_instance(
 
 
 def to_duration(value: str | cdk.Duration, argument: str) -> cdk.Duration:
-    """A duration out of ``"24h"``, ``"1d12h"``, ``"90m"``, ``"3600s"`` or a ``Duration``.
+    """A duration in whole seconds out of ``"24h"``, ``"1d12h"``, ``"90m"``, ``"3600s"`` or a ``Duration``.
 
     Raises:
         TypeError: The value is neither a str nor a ``Duration``.
-        ValueError: The text is no duration.
+        ValueError: The text is no duration, or the value is not in whole seconds or is a token in another unit.
     """
+    seconds = to_amount(value, argument, cdk.Duration.to_seconds)
+    if seconds is not None and not is_token_number(seconds) and seconds != int(seconds):
+        raise ValueError(f"{argument} must be in whole seconds, got {seconds:g} s; round it")
+    return _duration(value, argument)
+
+
+def _duration(value: str | cdk.Duration, argument: str) -> cdk.Duration:
     if isinstance(value, cdk.Duration):
         return value
     if not isinstance(value, str):
@@ -87,7 +96,7 @@ def to_amount(value: str | cdk.Duration | None, argument: str, unit: Callable[..
     if value is None:
         return None
     try:
-        return unit(to_duration(value, argument), integral=False)
+        return unit(_duration(value, argument), integral=False)
     except RuntimeError:  # jsii's form of CDK's refusal to convert a token
         name = unit.__name__.removeprefix("to_")
         raise ValueError(f"{argument} is a token in another unit than {name}; use Duration.{name}") from None
@@ -98,10 +107,10 @@ def to_mebibytes(value: str | cdk.Size, argument: str) -> int:
 
     Raises:
         TypeError: The value is neither a str nor a ``Size``.
-        ValueError: The text is no size.
+        ValueError: The text is no size, or the value is not in whole mebibytes or is a token.
     """
     if isinstance(value, cdk.Size):
-        return int(value.to_mebibytes())
+        return _whole_mebibytes(value, argument)
     if not isinstance(value, str):
         raise _wrong(argument, "a Size or a str such as '200GiB'", value)
     match = _SIZE.fullmatch(value)
@@ -111,6 +120,15 @@ def to_mebibytes(value: str | cdk.Size, argument: str) -> int:
             "correct it"
         )
     return int(match.group(1)) * _MEBIBYTES[match.group(2)]
+
+
+def _whole_mebibytes(size: cdk.Size, argument: str) -> int:
+    if size.is_unresolved():
+        raise ValueError(f"{argument} must be known at synth, got a token; give a size such as '200GiB'")
+    amount = size.to_mebibytes(rounding=cdk.SizeRoundingBehavior.NONE)
+    if amount != int(amount):
+        raise ValueError(f"{argument} must be in whole mebibytes, got {amount:g} MiB; round it")
+    return int(amount)
 
 
 def to_count(value: float, argument: str, *, token: bool = True) -> float:

@@ -89,7 +89,7 @@ def test_a_wrong_type_gets_a_sentence_that_names_the_argument(call, sentence):
     assert str(caught.value) == sentence
 
 
-@pytest.mark.parametrize("text", ["", "24", "h", "1h1d", "-1h", "1.5h", "24 h"])
+@pytest.mark.parametrize("text", ["", "24", "h", "1h1d", "-1h", "1.5h", "24 h", "24h\n", "\u0663h"])
 def test_what_is_no_duration_is_refused(text):
     with pytest.raises(ValueError, match=r"^timeout is no duration") as caught:
         coercion.to_duration(text, "timeout")
@@ -99,7 +99,7 @@ def test_what_is_no_duration_is_refused(text):
     )
 
 
-@pytest.mark.parametrize("text", ["", "200", "200GB", "1.5GiB", "GiB"])
+@pytest.mark.parametrize("text", ["", "200", "200GB", "1.5GiB", "GiB", "-1GiB", "\u0663GiB"])
 def test_what_is_no_size_is_refused(text):
     with pytest.raises(ValueError, match=r"^memory is no size") as caught:
         coercion.to_mebibytes(text, "memory")
@@ -112,3 +112,51 @@ def test_variables_and_paths():
     assert coercion.to_variables(None) == {}
     assert coercion.to_variables({"A": "1"}) == {"A": "1"}
     assert coercion.to_text("x", "y") == "x"
+
+
+TOKEN = cdk.Token.as_number({"Ref": "Count"})
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: coercion.to_instance_name(cdk.Token.as_string({"Ref": "Type"})),
+            "instance_type must be known at synth, got a token; give a name such as 'p5.48xlarge'",
+        ),
+        (
+            lambda: coercion.to_instance_name(ec2.InstanceType(cdk.Token.as_string({"Ref": "Type"}))),
+            "instance_type must be known at synth, got a token; give a name such as 'p5.48xlarge'",
+        ),
+        (
+            lambda: coercion.to_duration(cdk.Duration.millis(1500), "timeout"),
+            "timeout must be in whole seconds, got 1.5 s; round it",
+        ),
+        (
+            lambda: coercion.to_duration(cdk.Duration.minutes(TOKEN), "timeout"),
+            "timeout is a token in another unit than seconds; use Duration.seconds",
+        ),
+        (
+            lambda: coercion.to_mebibytes(cdk.Size.gibibytes(TOKEN), "memory"),
+            "memory must be known at synth, got a token; give a size such as '200GiB'",
+        ),
+        (
+            lambda: coercion.to_mebibytes(cdk.Size.mebibytes(TOKEN), "memory"),
+            "memory must be known at synth, got a token; give a size such as '200GiB'",
+        ),
+        (
+            lambda: coercion.to_mebibytes(cdk.Size.kibibytes(1500), "memory"),
+            "memory must be in whole mebibytes, got 1.46484 MiB; round it",
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_turned_gets_our_own_sentence(call, sentence):
+    with pytest.raises(ValueError, match=r"^\w") as caught:
+        call()
+    assert str(caught.value) == sentence
+
+
+def test_sizes_and_durations_in_smaller_units_are_taken_where_they_are_whole():
+    assert coercion.to_mebibytes(cdk.Size.kibibytes(2048), "memory") == 2
+    assert coercion.to_duration(cdk.Duration.millis(2000), "timeout").to_seconds() == 2
+    assert coercion.to_duration(cdk.Duration.seconds(TOKEN), "timeout").to_seconds() == TOKEN
