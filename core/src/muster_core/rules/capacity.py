@@ -70,9 +70,8 @@ class CapacityRequest:
     @property
     def usable_seconds(self) -> Optional[Number]:
         """How long a job in the block may take: from its start until EC2 begins to end its instances."""
-        if self.start is None or self.end is None:
-            return None
-        return self.end - ENDING_SECONDS - self.start
+        start, end = known(self.start), known(self.end)
+        return None if start is None or end is None else end - ENDING_SECONDS - start
 
 
 def max_vcpus(instance: InstanceType, max_nodes: Number, value: Optional[Number]) -> List[Problem]:
