@@ -136,6 +136,25 @@ def test_an_arm_type_with_gpus_is_possible_with_an_own_image(scope, parts):
         parts.environment("g5g.16xlarge", "Without")
 
 
+def test_a_profile_of_the_users(scope, parts):
+    profile = iam.InstanceProfile(scope, "Profile")
+    parts.environment(instance_profile=profile)
+    template = template_of(scope)
+    (name,) = template.of("AWS::IAM::InstanceProfile")
+    assert template.resources["InstanceRole"] == {"Fn::GetAtt": [name, "Arn"]}
+
+
+def test_environments_of_two_architectures_share_no_queue(scope, parts):
+    first, second = parts.environment(), parts.environment("g5g.16xlarge", "Arm", image_id=AMI)
+    parts.queue(compute_environment=first, more_environments=[second])
+    assert problems_of(scope) == [
+        (
+            "[Test/Queue] more_environments has hosts of another architecture, got 'g5g.16xlarge' with arm64 beside "
+            "'p5.48xlarge' with x86_64; AWS Batch refuses both in one queue; make another queue"
+        )
+    ]
+
+
 def test_a_changed_app_tag_reaches_no_environment(scope, parts):
     parts.queue()
     cdk.Tags.of(scope).add("team", "a")
@@ -330,6 +349,34 @@ def test_types_with_another_image_share_no_environment(scope, parts):
         (
             lambda parts: parts.environment(launch_template=parts.group),
             "launch_template must be an EfaLaunchTemplate, got EfaSecurityGroup ",
+        ),
+        (
+            lambda parts: parts.environment(subnet="subnet-1"),
+            "subnet must be an ec2.ISubnet such as one of vpc.private_subnets, got str 'subnet-1'; change it",
+        ),
+        (
+            lambda parts: parts.environment(placement_group="close"),
+            "placement_group must be an ec2.PlacementGroup, got str 'close'; change it",
+        ),
+        (
+            lambda parts: parts.environment(instance_role="role"),
+            "instance_role must be an iam.Role, got str 'role'; change it",
+        ),
+        (
+            lambda parts: parts.environment(instance_profile="profile"),
+            "instance_profile must be an iam.InstanceProfile, got str 'profile'; change it",
+        ),
+        (
+            lambda parts: parts.environment(other_types=["p4d.24xlarge"]),
+            "other_types must be a dict of instance type to EfaLaunchTemplate, got list ['p4d.24xlarge']; change it",
+        ),
+        (
+            lambda parts: parts.environment(other_types={"p4d.24xlarge": None}),
+            "other_types['p4d.24xlarge'] must be an EfaLaunchTemplate, got NoneType None; ",
+        ),
+        (
+            lambda parts: parts.queue(more_environments="mine"),
+            "more_environments must be a list of environments, got str 'mine'; change it",
         ),
         (
             lambda parts: parts.environment(acknowledge_idle_cost="yes"),

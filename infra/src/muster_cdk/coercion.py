@@ -200,6 +200,22 @@ def to_numbers(values: Mapping[str, float], argument: str) -> dict[str, float]:
     return dict(values)
 
 
+def to_part(value: object, attribute: str, argument: str, allowed: str) -> None:
+    """Refuse what is no construct of a kind, told by the attribute that is read of it.
+
+    Args:
+        value: What was given.
+        attribute: Such as ``subnet_id``.
+        argument: Its name.
+        allowed: What it may be, in words.
+
+    Raises:
+        TypeError: The value has no such attribute.
+    """
+    if not hasattr(type(value), attribute):
+        raise _wrong(argument, allowed, value)
+
+
 def to_flag(value: bool, argument: str) -> bool:
     """A bool, and nothing that merely counts as one.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
@@ -14,17 +15,16 @@ from constructs import Construct
 
 from muster_cdk import network, roles
 from muster_cdk.capacity import placement_group_of, zone_of
-from muster_cdk.coercion import to_amount, to_count, to_flag, to_instance, to_mode, to_text
+from muster_cdk.coercion import to_amount, to_count, to_flag, to_instance, to_mode, to_part, to_text
 from muster_cdk.launch_template import EfaLaunchTemplate
+from muster_cdk.machine_image import image_name, images
 from muster_cdk.validation import refuse_impossible, report_of
-from muster_core.instances import BatchImage, InstanceType
+from muster_core.instances import InstanceType
 from muster_core.rules import ClusterRequest, Problem, cluster, compute
 from muster_core.rules import network as network_rules
 from muster_core.rules.capacity import DEFAULT_STRATEGY, REPLACED_STRATEGY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from aws_cdk import aws_ecs as ecs
 
 MAX_DRAIN_MINUTES = 7200
@@ -59,7 +59,7 @@ class GpuComputeEnvironment(Construct):
         launch_template: EfaLaunchTemplate,
         placement_group: ec2.IPlacementGroup | None = None,
         instance_role: iam.IRole | None = None,
-        instance_profile: iam.CfnInstanceProfile | None = None,
+        instance_profile: iam.IInstanceProfile | iam.CfnInstanceProfile | None = None,
         allocation_strategy: str = DEFAULT_STRATEGY,
         min_nodes: int = 0,
         acknowledge_idle_cost: bool = False,
@@ -103,6 +103,7 @@ class GpuComputeEnvironment(Construct):
                 reported together at the synth.
         """
         super().__init__(scope, id)
+        _check_parts(subnet, placement_group, instance_role)
         self.instance = to_instance(instance_type)
         self.max_nodes = int(to_count(max_nodes, "max_nodes", token=False))
         request = ClusterRequest(
@@ -131,7 +132,7 @@ class GpuComputeEnvironment(Construct):
         self._drain_minutes: int | None = None
         self.capacity = launch_template.capacity
         self.placement_group = placement_group_of(self, self.capacity, placement_group)
-        profile = instance_profile or self._create_profile(instance_role)
+        profile = _profile_arn(instance_profile or self._create_profile(instance_role))
         self.compute_environment = self._create_environment(
             request,
             subnet,
@@ -171,7 +172,7 @@ class GpuComputeEnvironment(Construct):
         self,
         request: ClusterRequest,
         subnet: ec2.ISubnet,
-        profile: iam.CfnInstanceProfile,
+        profile: str,
         types: list[str],
         launch_template: batch.CfnComputeEnvironment.LaunchTemplateSpecificationProperty,
     ) -> batch.CfnComputeEnvironment:
@@ -190,11 +191,11 @@ class GpuComputeEnvironment(Construct):
                 maxv_cpus=self.max_vcpus,
                 instance_types=types,
                 subnets=[subnet.subnet_id],
-                instance_role=profile.attr_arn,
+                instance_role=profile,
                 placement_group=self.placement_group.placement_group_name if self.placement_group else None,
                 # No security groups: Batch refuses them beside network interfaces in the template.
                 launch_template=launch_template,
-                ec2_configuration=_images(self.instance, request),
+                ec2_configuration=images(self.instance, request),
                 scaling_policy=_scaling(request.scale_down_delay_minutes),
             ),
         )
@@ -217,6 +218,23 @@ class GpuComputeEnvironment(Construct):
         )
 
 
+def _check_parts(
+    subnet: ec2.ISubnet, placement_group: ec2.IPlacementGroup | None, instance_role: iam.IRole | None
+) -> None:
+    to_part(subnet, "subnet_id", "subnet", "an ec2.ISubnet such as one of vpc.private_subnets")
+    if placement_group is not None:
+        to_part(placement_group, "placement_group_name", "placement_group", "an ec2.PlacementGroup")
+    if instance_role is not None:
+        to_part(instance_role, "role_arn", "instance_role", "an iam.Role")
+
+
+def _profile_arn(profile: iam.IInstanceProfile | iam.CfnInstanceProfile) -> str:
+    if isinstance(profile, iam.CfnInstanceProfile):
+        return profile.attr_arn
+    to_part(profile, "instance_profile_arn", "instance_profile", "an iam.InstanceProfile")
+    return profile.instance_profile_arn
+
+
 def _subnet_problems(subnet: ec2.ISubnet) -> list[Problem]:
     public = [subnet.subnet_id] if isinstance(subnet, ec2.PublicSubnet) else []
     return network_rules.public_subnet(subnet.subnet_id, public, subnet.node.path)
@@ -226,6 +244,11 @@ _Others = list[tuple[InstanceType, EfaLaunchTemplate]]
 
 
 def _others(types: Mapping[str, EfaLaunchTemplate]) -> _Others:
+    if not isinstance(types, Mapping):
+        raise TypeError(
+            f"other_types must be a dict of instance type to EfaLaunchTemplate, got {type(types).__name__} {types!r}; "
+            "change it"
+        )
     return [
         (to_instance(name, "other_types"), _checked(each, f"other_types[{name!r}]"))
         for name, each in types.items()
@@ -237,13 +260,8 @@ def _other_problems(first: InstanceType, others: _Others, request: ClusterReques
     for each, template in others:
         found += compute.template_type(f"other_types[{each.name!r}]", template.instance.name, each.name)
         problems = cluster(each, dataclasses.replace(request, interface_type=template.interface_type))
-        found += problems or compute.alike(first.name, _image(first), each.name, _image(each))
+        found += problems or compute.alike(first.name, image_name(first), each.name, image_name(each))
     return found
-
-
-def _image(instance: InstanceType) -> str:
-    image = instance.batch_image or BatchImage(instance.own_image_type)
-    return image.ssm_parameter or image.image_type
 
 
 def _launch_template(
@@ -270,24 +288,6 @@ def _checked(template: EfaLaunchTemplate, argument: str) -> EfaLaunchTemplate:
         f"{argument} must be an EfaLaunchTemplate, got {type(template).__name__} {template!r}; "
         "make one, and add to its template what you need"
     )
-
-
-def _images(
-    instance: InstanceType, request: ClusterRequest
-) -> list[batch.CfnComputeEnvironment.Ec2ConfigurationObjectProperty]:
-    # A type without an image of Batch and of its own was refused before.
-    image = None if request.own_image else instance.batch_image
-    image = image or BatchImage(instance.own_image_type)
-    parameter = request.image_parameter or image.ssm_parameter
-    override = request.image_id
-    if parameter:
-        # Read when the environment itself is updated, not at each deployment of the stack.
-        override = cdk.CfnDynamicReference(cdk.CfnDynamicReferenceService.SSM, parameter).to_string()
-    return [
-        batch.CfnComputeEnvironment.Ec2ConfigurationObjectProperty(
-            image_type=image.image_type, image_id_override=override
-        )
-    ]
 
 
 def _scaling(minutes: float | None) -> batch.CfnComputeEnvironment.ComputeScalingPolicyProperty | None:

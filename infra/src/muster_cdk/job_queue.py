@@ -39,7 +39,8 @@ class FairShare:
 
     Each job then names its share when it is submitted (``shareIdentifier``), and AWS Batch refuses
     one that does not. A queue without a fair share is first in, first out, and AWS Batch refuses to
-    give it one later, or to take one away: weights, decay and reservation may change.
+    give it one later, or to take one away; weights, decay and reservation may change. To have both,
+    make a second ``TrainingQueue`` in front of the same environment.
 
     Attributes:
         weights: Share identifier, or the beginning of some with an asterisk -> weight; a lower weight
@@ -60,8 +61,8 @@ class TrainingQueue(Construct):
     the first blocks the queue even where the second could run it.
 
     What a queue can never change is its name, its type, and whether it has a fair share: AWS Batch
-    refuses such an update. For one of these give the queue another id; jobs that wait in the old one
-    are cancelled with it.
+    refuses such an update. For another kind of scheduling make a second queue beside it, in front of
+    the same environment. A queue that goes ends all its jobs, those that run, too.
 
     Attributes:
         job_queue: The L1 construct.
@@ -105,7 +106,7 @@ class TrainingQueue(Construct):
             ValueError: A text is no duration. All other problems are reported together at the synth.
         """
         super().__init__(scope, id)
-        self.environments = [compute_environment, *more_environments]
+        self.environments = [compute_environment, *_several(more_environments)]
         arns = [_arn(each) for each in self.environments]
         limits = {
             name: to_amount(value, name, cdk.Duration.to_seconds)
@@ -158,7 +159,12 @@ class TrainingQueue(Construct):
 
     def _environment_problems(self) -> list[Problem]:
         kinds = [problem for each in self.environments for problem in queue.environment_kind(_kind(each))]
-        return [*kinds, *queue.environments([each.node.path for each in self.environments])]
+        types = [each.instance for each in self.environments if isinstance(each, GpuComputeEnvironment)]
+        return [
+            *kinds,
+            *queue.environments([each.node.path for each in self.environments]),
+            *queue.architectures({each.name: each.architecture for each in types}),
+        ]
 
     def _warn_second(self) -> None:
         cdk.Annotations.of(self).add_warning_v2(
@@ -215,6 +221,17 @@ def _policy(share: FairShare) -> tuple[batch.CfnSchedulingPolicy.FairsharePolicy
         ],
     )
     return policy, queue.fair_share(weights, decay, reservation)
+
+
+def _several(
+    environments: Sequence[GpuComputeEnvironment | batch.IComputeEnvironment],
+) -> Sequence[GpuComputeEnvironment | batch.IComputeEnvironment]:
+    if isinstance(environments, (list, tuple)):
+        return environments
+    raise TypeError(
+        f"more_environments must be a list of environments, got {type(environments).__name__} {environments!r}; "
+        "change it"
+    )
 
 
 def _arn(environment: GpuComputeEnvironment | batch.IComputeEnvironment) -> str:
