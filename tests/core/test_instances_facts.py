@@ -66,6 +66,32 @@ ROWS = [
     Row("dl1.24xlarge", 96, 48, 768, Accelerator("gaudi", "Gaudi HL-205", 8, 32768), 4, 4, Nvme(4, 1000)),
     Row("dl2q.24xlarge", 96, 48, 768, Accelerator("qualcomm", "Qualcomm AI100", 8, 16000), 1, 1, None),
     Row("hpc7a.96xlarge", 192, 192, 768, None, 2, 2, None),
+    Row("g4dn.12xlarge", 48, 24, 192, Accelerator("nvidia", "T4", 4, 16384), 1, 1, Nvme(1, 900)),
+    Row("g4dn.metal", 96, 48, 384, Accelerator("nvidia", "T4", 8, 16384), 1, 1, Nvme(2, 900)),
+    Row("g5.48xlarge", 192, 96, 768, Accelerator("nvidia", "A10G", 8, 22888), 1, 1, Nvme(2, 3800)),
+    Row("g6e.24xlarge", 96, 48, 768, Accelerator("nvidia", "L40S", 4, 45776), 2, 2, Nvme(2, 1900)),
+    Row("g7.48xlarge", 192, 192, 768, Accelerator("nvidia", "RTX PRO 4500", 8, 32768), 2, 2, Nvme(2, 3800)),
+    Row(
+        "g7e.48xlarge",
+        192,
+        96,
+        2048,
+        Accelerator("nvidia", "RTX PRO Server 6000", 8, 98304),
+        4,
+        4,
+        Nvme(4, 3800),
+    ),
+    Row("p3dn.24xlarge", 96, 48, 768, Accelerator("nvidia", "V100", 8, 32768), 1, 1, Nvme(2, 900)),
+    Row("p4de.24xlarge", 96, 48, 1152, Accelerator("nvidia", "A100", 8, 81920), 4, 4, Nvme(8, 1000)),
+    Row("p5.4xlarge", 16, 8, 256, Accelerator("nvidia", "H100", 1, 81920), 1, 1, Nvme(1, 3800)),
+    Row("p5e.48xlarge", 192, 96, 2048, Accelerator("nvidia", "H200", 8, 144384), 32, 32, Nvme(8, 3800)),
+    Row(
+        "trn1n.32xlarge", 128, 64, 512, Accelerator("neuron", "Trainium", 16, 32768, 2), 16, 16, Nvme(4, 1900)
+    ),
+    Row("trn2.3xlarge", 12, 6, 128, Accelerator("neuron", "Trainium2", 1, 98304, 8), 1, 1, Nvme(1, 470)),
+    Row("inf1.24xlarge", 96, 48, 192, Accelerator("neuron", "Inferentia", 16, 8192, 4), 1, 1, None),
+    Row("c5n.18xlarge", 72, 36, 192, None, 1, 1, None),
+    Row("hpc6id.32xlarge", 64, 64, 1024, None, 2, 2, Nvme(4, 3800)),
 ]
 
 
@@ -76,6 +102,28 @@ def test_published_facts(row: Row) -> None:
     assert instance.accelerator == row.accelerator
     assert (len(instance.network_cards), instance.max_efa) == (row.cards, row.efa)
     assert instance.nvme == row.nvme
+
+
+SLOTS = {
+    "g6.8xlarge": [8],
+    "g6e.48xlarge": [10] * 4,
+    "p4d.24xlarge": [15] * 4,
+    "p5.48xlarge": [2] * 32,
+    "p5.4xlarge": [4],
+    "p5en.48xlarge": [4] * 16,
+    "p6-b200.48xlarge": [4] * 8,
+    "p6-b300.48xlarge": [4] * 17,
+    "trn1.32xlarge": [5] * 8,
+    "trn2.48xlarge": [2] * 16,
+    "hpc6id.32xlarge": [1, 1],
+}
+
+
+@pytest.mark.parametrize("name", SLOTS)
+def test_how_many_interfaces_each_card_holds(name: str) -> None:
+    cards = lookup(name).network_cards
+    assert [card.max_interfaces for card in cards] == SLOTS[name]
+    assert [card.index for card in cards if not card.efa] == ([0] if name == "p6-b300.48xlarge" else [])
 
 
 def test_gpus_and_neuron_devices() -> None:
