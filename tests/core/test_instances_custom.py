@@ -134,6 +134,10 @@ def test_every_argument_is_a_fact() -> None:
             "network card 0 must hold at least 1 interface, got 0; change max_interfaces",
         ),
         (
+            {"network_cards": [NetworkCard(0, 2, efa="yes")]},  # type: ignore[arg-type]
+            "network card 0 must have True or False for efa, got 'yes'; change it",
+        ),
+        (
             {"max_efa": 5},
             (
                 "max_efa must be from 0 to the number of cards that take EFA, got 5; 4 of network_cards do; change one "
@@ -153,6 +157,16 @@ def test_every_argument_is_a_fact() -> None:
                 "uverbs must be a device number for each of the 4 interfaces with EFA, got [0, 1, 1, 2]; leave it out "
                 "for 0 to max_efa - 1"
             ),
+        ),
+        *(
+            (
+                {"uverbs": wrong},
+                (
+                    f"uverbs must be a device number for each of the 4 interfaces with EFA, got {wrong}; leave it out "
+                    "for 0 to max_efa - 1"
+                ),
+            )
+            for wrong in ([0, 1, 2], [0, 1, 2, 3, 4], [0, 1, 2, -1], [0, 1, 2, "3"])
         ),
         (
             {"nvme": Nvme(0, 100)},
@@ -186,11 +200,12 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 
 def test_wrong_types_are_said_at_once() -> None:
     with pytest.raises(TypeError) as caught:
-        made(network_cards=[(0, 2, True)], accelerator="H300", nvme=(8, 3800))
+        made(network_cards=[(0, 2, True)], accelerator="H300", nvme=(8, 3800), uverbs=4)
     assert str(caught.value).splitlines() == [
         "network_cards must be a list of NetworkCard, got list [(0, 2, True)]; change it",
         "accelerator must be an Accelerator, got str 'H300'; change it",
         "nvme must be an Nvme, got tuple (8, 3800); change it",
+        "uverbs must be a list of int, got int 4; change it",
     ]
     with pytest.raises(
         TypeError, match=r"^network_cards must be a list of NetworkCard, got int 4; change it$"

@@ -81,6 +81,8 @@ def _cards(instance: InstanceType) -> Iterator[str]:
                 f"network card {card.index} must hold at least 1 interface, got {card.max_interfaces!r}; "
                 "change max_interfaces"
             )
+        if not isinstance(card.efa, bool):
+            yield f"network card {card.index} must have True or False for efa, got {card.efa!r}; change it"
 
 
 def _efa(instance: InstanceType) -> Iterator[str]:
@@ -90,7 +92,11 @@ def _efa(instance: InstanceType) -> Iterator[str]:
             f"max_efa must be from 0 to the number of cards that take EFA, got {instance.max_efa!r}; {able} of "
             "network_cards do; change one of them"
         )
-    elif len(instance.uverbs) != instance.max_efa or len(set(instance.uverbs)) != len(instance.uverbs):
+    elif (
+        not len({number for number in instance.uverbs if _whole(number)})
+        == len(instance.uverbs)
+        == instance.max_efa
+    ):
         yield (
             f"uverbs must be a device number for each of the {instance.max_efa} interfaces with EFA, got "
             f"{list(instance.uverbs)}; leave it out for 0 to max_efa - 1"

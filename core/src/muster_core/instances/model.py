@@ -148,8 +148,8 @@ class InstanceType:
             TypeError: A fact has a type that cannot be taken; the text has all of them, a line each.
             ValueError: Something cannot be; the text has all of it, a line each.
         """
-        _check_types(network_cards, accelerator, nvme)
-        efa = sum(card.efa for card in network_cards) if max_efa is None else max_efa
+        _check_types(network_cards, accelerator, nvme, uverbs)
+        efa = sum(bool(card.efa) for card in network_cards) if max_efa is None else max_efa
         numbers = range(efa if isinstance(efa, int) else 0) if uverbs is None else uverbs
         made = cls(
             name=name,
@@ -205,7 +205,7 @@ class InstanceType:
         return self.accelerator.count if self.accelerator and self.accelerator.kind == kind else 0
 
 
-def _check_types(cards: object, accelerator: object, nvme: object) -> None:
+def _check_types(cards: object, accelerator: object, nvme: object, uverbs: object) -> None:
     listed = cards if isinstance(cards, (list, tuple)) else [cards]
     wrong = [
         f"{argument} must be {allowed}, got {type(value).__name__} {value!r}; change it"
@@ -223,6 +223,7 @@ def _check_types(cards: object, accelerator: object, nvme: object) -> None:
                 isinstance(accelerator, (Accelerator, type(None))),
             ),
             ("nvme", "an Nvme", nvme, isinstance(nvme, (Nvme, type(None)))),
+            ("uverbs", "a list of int", uverbs, isinstance(uverbs, (list, tuple, range, type(None)))),
         )
         if not right
     ]
