@@ -13,21 +13,25 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from muster_cdk import endpoints, network, roles, security_groups
+from muster_cdk.capacity import environment_id
 from muster_cdk.coercion import to_count, to_instance, to_mebibytes, to_strings, to_text
 from muster_cdk.compute_environment import GpuComputeEnvironment
 from muster_cdk.job_queue import DEFAULT_LIMIT, FairShare, TrainingQueue
-from muster_cdk.launch_template import EfaLaunchTemplate
+from muster_cdk.launch_template import DEFAULT_STOP_TIMEOUT, EfaLaunchTemplate, to_capacity
 from muster_cdk.repository import TrainingRepository
 from muster_cdk.validation import Report, refuse_impossible
 from muster_core.instances import EFA_ONLY, InstanceType, efa_devices
 from muster_core.rules import ClusterRequest, cluster
-from muster_core.rules.capacity import DEFAULT_STRATEGY
+from muster_core.rules.capacity import DEFAULT_STRATEGY, ON_DEMAND
 from muster_core.rules.volume import DEFAULT_ROOT_GIB
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aws_cdk import aws_ecs as ecs
+
+    from muster_cdk.capacity import Capacity
+    from muster_cdk.host_options import HostOptions
 
 
 @jsii.implements(ec2.IConnectable)
@@ -48,7 +52,8 @@ class GpuCluster(Construct):
         security_group: Group of the nodes' network cards.
         instance_role: Role of the hosts.
         launch_template: The launch template.
-        placement_group: The cluster placement group.
+        placement_group: The cluster placement group, None in a Capacity Block and beside reservations.
+        capacity: Where the instances come from.
         compute_environment: The compute environment.
         job_queue: The queue.
         repository: The repository for images.
@@ -72,6 +77,10 @@ class GpuCluster(Construct):
         interface_type: str = EFA_ONLY,
         efa_devices: Sequence[str] | None = None,
         root_volume_size: str | cdk.Size = f"{DEFAULT_ROOT_GIB}GiB",
+        scratch: bool = False,
+        stop_timeout: str | cdk.Duration = DEFAULT_STOP_TIMEOUT,
+        hosts: HostOptions | None = None,
+        capacity: Capacity | None = None,
         allocation_strategy: str = DEFAULT_STRATEGY,
         min_nodes: int = 0,
         acknowledge_idle_cost: bool = False,
@@ -102,13 +111,20 @@ class GpuCluster(Construct):
                 for the jobs' containers are added to it. Default: - its rules are left alone, with a warning.
             security_group: Group of the nodes' network cards; it must admit all traffic from and to
                 itself. Default: - a new one that does.
-            placement_group: A cluster placement group. Default: - a new one.
+            placement_group: A cluster placement group. Default: - a new one, with capacity on demand.
             instance_role: Role of the hosts. Default: - a new one with the ECS managed policy.
             repository: A repository for images. Default: - a new one.
             interface_type: Kind of the network cards beside the primary one: ``efa-only``, or ``efa``
                 with an address each, as in AWS's samples. Default: ``efa-only``.
             efa_devices: Paths of the EFA devices that jobs map. Default: - the type's, by the catalogue.
             root_volume_size: Size of the hosts' root volume, which holds the images. Default: 200GiB.
+            scratch: Whether the disks of the type's instance store are one file system at ``/scratch``, which
+                jobs see, too. Default: False.
+            stop_timeout: Time between SIGTERM and SIGKILL, in which a job saves a checkpoint: 1 s to 1 h.
+                Default: 120s.
+            hosts: Further options of the hosts: volume, file systems, user data. Default: - those of
+                ``HostOptions``.
+            capacity: Where the instances come from. Default: - on demand.
             allocation_strategy: Batch's allocation strategy. Default: ``BEST_FIT_PROGRESSIVE``.
             min_nodes: Hosts that are up without any job, at their full price. Default: 0.
             acknowledge_idle_cost: Whether that price is meant: ``min_nodes`` needs it. Default: False.
@@ -137,6 +153,8 @@ class GpuCluster(Construct):
         self.instance: InstanceType = to_instance(instance_type)
         self.max_nodes = int(to_count(max_nodes, "max_nodes", token=False))
         self.efa_devices = _efa_devices(self.instance, efa_devices)
+        self.capacity = to_capacity(capacity)
+        availability_zone = self.capacity.zone if availability_zone is None else availability_zone
         root_mib = to_mebibytes(root_volume_size, "root_volume_size")
         request = ClusterRequest(
             max_nodes=self.max_nodes,
@@ -146,6 +164,7 @@ class GpuCluster(Construct):
             allocation_strategy=to_text(allocation_strategy, "allocation_strategy"),
             image_id=image_id,
             image_parameter=image_parameter,
+            capacity=self.capacity.request(placement_group=placement_group),
         )
         refuse_impossible(self.instance, request)
         self._report = Report(self)
@@ -157,9 +176,11 @@ class GpuCluster(Construct):
             self, "EfaGroup", vpc=self.vpc
         )
         self.instance_role = instance_role or roles.instance_role(self, "InstanceRole")
-        self.placement_group = placement_group or ec2.PlacementGroup(
-            self, "PlacementGroup", strategy=ec2.PlacementGroupStrategy.CLUSTER
-        )
+        name = environment_id(self.capacity, placement_group)
+        if placement_group is None and self.capacity.kind == ON_DEMAND:
+            placement_group = ec2.PlacementGroup(
+                self, "PlacementGroup", strategy=ec2.PlacementGroupStrategy.CLUSTER
+            )
         self.launch_template = EfaLaunchTemplate(
             self,
             "LaunchTemplate",
@@ -167,15 +188,20 @@ class GpuCluster(Construct):
             security_group=self.security_group,
             interface_type=interface_type,
             root_volume_gib=root_mib // 1024,
+            scratch=scratch,
+            stop_timeout=stop_timeout,
+            hosts=hosts,
+            capacity=self.capacity,
         )
+        self.launch_template.admit(self.security_group, self.instance_role)
         self.compute_environment = GpuComputeEnvironment(
             self,
-            "ComputeEnvironment",
+            name,
             instance_type=self.instance,
             max_nodes=self.max_nodes,
             subnet=self.subnet,
             launch_template=self.launch_template,
-            placement_group=self.placement_group,
+            placement_group=placement_group,
             instance_profile=roles.instance_profile(self, "InstanceProfile", self.instance_role),
             allocation_strategy=allocation_strategy,
             min_nodes=min_nodes,
@@ -185,6 +211,7 @@ class GpuCluster(Construct):
             image_parameter=image_parameter,
             container_insights=container_insights,
         )
+        self.placement_group = self.compute_environment.placement_group
         self.job_queue = TrainingQueue(
             self,
             "Queue",

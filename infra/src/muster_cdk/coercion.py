@@ -212,7 +212,9 @@ def to_part(value: object, attribute: str, argument: str, allowed: str) -> None:
     Raises:
         TypeError: The value has no such attribute.
     """
-    if not hasattr(type(value), attribute):
+    # The class first, as an attribute may ask CDK for what an import lacks; what jsii hands out as an
+    # interface alone has it on the object.
+    if not (hasattr(type(value), attribute) or hasattr(value, attribute)):
         raise _wrong(argument, allowed, value)
 
 

@@ -191,6 +191,8 @@ class MultiNodeTrainingJob(Construct):
                 "awslogs-group": self.log_group.log_group_name,
                 "awslogs-region": cdk.Stack.of(self).region,
             },
+            stop_timeout_seconds=int(self.cluster.launch_template.stop_timeout.to_seconds()),
+            mount_points=self.cluster.launch_template.mount_points,
         )
 
     def _create_definition(self, properties: Data) -> batch.CfnJobDefinition:
@@ -225,6 +227,7 @@ class MultiNodeTrainingJob(Construct):
             timeout_seconds=self.timeout.to_seconds(),
             attempts=self._attempts,
             evaluate_on_exit=retry.default_rules(),
+            block_seconds=self.cluster.launch_template.capacity.request().usable_seconds,
         )
         report = Report(self)
         report.add(rules.job(self.cluster.instance, request))
