@@ -571,7 +571,9 @@ def test_outputs_say_what_the_command_line_needs(template):
         outputs["muster:log-group Train"]
         == template.container["LogConfiguration"]["Options"]["awslogs-group"]
     )
-    assert len(outputs) == 3
+    images = "".join(map(str, outputs["muster:repository Cluster/Repository"]["Fn::Join"][1]))
+    assert ".dkr.ecr." in images
+    assert len(outputs) == 4
 
 
 @pytest.mark.parametrize("name", TYPES)

@@ -1,5 +1,6 @@
 """AWS CDK constructs for multi-node GPU training on AWS Batch."""
 
+from muster_cdk.artifact import ArtifactBucket
 from muster_cdk.capacity import Capacity
 from muster_cdk.cluster import GpuCluster
 from muster_cdk.compute_environment import GpuComputeEnvironment
@@ -11,6 +12,7 @@ from muster_cdk.launch_template import EfaLaunchTemplate
 from muster_cdk.launcher import Launcher
 from muster_cdk.network import TrainingNetwork
 from muster_cdk.repository import TrainingRepository
+from muster_cdk.roles import SubmitterRole
 from muster_cdk.security_groups import EfaSecurityGroup
 from muster_cdk.storage import SharedFileSystem
 from muster_cdk.training_job import MultiNodeTrainingJob
@@ -20,6 +22,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Accelerator",
+    "ArtifactBucket",
     "Capacity",
     "EfaLaunchTemplate",
     "EfaSecurityGroup",
@@ -34,6 +37,7 @@ __all__ = [
     "NetworkEndpoints",
     "Nvme",
     "SharedFileSystem",
+    "SubmitterRole",
     "TrainingImage",
     "TrainingNetwork",
     "TrainingQueue",

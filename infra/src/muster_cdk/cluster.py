@@ -10,9 +10,11 @@ import jsii
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from muster_cdk import endpoints, network, roles, security_groups
+from muster_cdk.artifact import ArtifactBucket
 from muster_cdk.capacity import environment_id
 from muster_cdk.coercion import to_count, to_instance, to_mebibytes, to_strings, to_text
 from muster_cdk.compute_environment import GpuComputeEnvironment
@@ -26,7 +28,7 @@ from muster_core.rules.capacity import DEFAULT_STRATEGY, ON_DEMAND
 from muster_core.rules.volume import DEFAULT_ROOT_GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from aws_cdk import aws_ecs as ecs
 
@@ -57,6 +59,7 @@ class GpuCluster(Construct):
         compute_environment: The compute environment.
         job_queue: The queue.
         repository: The repository for images.
+        artifact_bucket: The bucket for code, checkpoints and outputs, None without one.
     """
 
     def __init__(
@@ -73,7 +76,10 @@ class GpuCluster(Construct):
         security_group: ec2.ISecurityGroup | None = None,
         placement_group: ec2.IPlacementGroup | None = None,
         instance_role: iam.IRole | None = None,
+        inline_instance_policy: bool = False,
+        permissions_boundary: iam.IManagedPolicy | str | None = None,
         repository: ecr.IRepository | None = None,
+        artifact_bucket: s3.IBucket | bool = False,
         interface_type: str = EFA_ONLY,
         efa_devices: Sequence[str] | None = None,
         root_volume_size: str | cdk.Size = f"{DEFAULT_ROOT_GIB}GiB",
@@ -113,7 +119,12 @@ class GpuCluster(Construct):
                 itself. Default: - a new one that does.
             placement_group: A cluster placement group. Default: - a new one, with capacity on demand.
             instance_role: Role of the hosts. Default: - a new one with the ECS managed policy.
+            inline_instance_policy: Whether a new role of the hosts holds a copy of that policy in its place,
+                for accounts that allow none; the copy must be kept up by hand. Default: False.
+            permissions_boundary: A managed policy, or its ARN, that bounds the roles made here. Default: none.
             repository: A repository for images. Default: - a new one.
+            artifact_bucket: A bucket for code, checkpoints and outputs, or True for a new ``ArtifactBucket``
+                with ``removal_policy``. Default: False.
             interface_type: Kind of the network cards beside the primary one: ``efa-only``, or ``efa``
                 with an address each, as in AWS's samples. Default: ``efa-only``.
             efa_devices: Paths of the EFA devices that jobs map. Default: - the type's, by the catalogue.
@@ -142,7 +153,7 @@ class GpuCluster(Construct):
                 hours. Default: - for ever.
             fair_share: How the capacity is divided among shares, which jobs then name; it can neither be added
                 later nor taken away. Default: - first in, first out.
-            removal_policy: What becomes of the repository on deletion. Default: RETAIN.
+            removal_policy: What becomes of a new repository and bucket on deletion. Default: RETAIN.
 
         Raises:
             TypeError: An argument has a type that cannot be taken.
@@ -175,7 +186,10 @@ class GpuCluster(Construct):
         self.security_group = security_group or security_groups.EfaSecurityGroup(
             self, "EfaGroup", vpc=self.vpc
         )
-        self.instance_role = instance_role or roles.instance_role(self, "InstanceRole")
+        roles.bound(self, permissions_boundary)
+        self.instance_role = instance_role or roles.instance_role(
+            self, "InstanceRole", inline=inline_instance_policy
+        )
         name = environment_id(self.capacity, placement_group)
         if placement_group is None and self.capacity.kind == ON_DEMAND:
             placement_group = ec2.PlacementGroup(
@@ -223,6 +237,7 @@ class GpuCluster(Construct):
             fair_share=fair_share,
         )
         self.repository = repository or TrainingRepository(self, "Repository", removal_policy=removal_policy)
+        self.artifact_bucket = self._create_bucket(artifact_bucket, removal_policy)
         self._open_endpoints()
 
     @property
@@ -230,6 +245,39 @@ class GpuCluster(Construct):
         """Both groups of the nodes as a peer of rules: their hosts', and their containers' if it is known."""
         groups = [self.security_group, *([self._default_group] if self._default_group else [])]
         return ec2.Connections(security_groups=groups)
+
+    def grant_manage(
+        self, grantee: iam.IGrantable, *, job_tags: Mapping[str, str] | None = None
+    ) -> iam.Grant:
+        """Let somebody look at jobs, cancel and end them, and see what waits in the queue.
+
+        Args:
+            grantee: Who may.
+            job_tags: Tags of the jobs that may be ended, as given at their submission. Default: - every job
+                of the account in the region: IAM knows no queue of a job.
+
+        Returns:
+            The grant.
+        """
+        return roles.grant_manage(cdk.Stack.of(self), grantee, self.job_queue.arn, job_tags)
+
+    def grant_pull(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let somebody pull images from the repository.
+
+        Args:
+            grantee: Who may pull.
+
+        Returns:
+            The grant.
+        """
+        return self.repository.grant_pull(grantee)
+
+    def _create_bucket(
+        self, given: s3.IBucket | bool, removal_policy: cdk.RemovalPolicy
+    ) -> s3.IBucket | None:
+        if given is True:
+            return ArtifactBucket(self, "Artifacts", removal_policy=removal_policy)
+        return None if isinstance(given, bool) else given
 
     def _create_network(
         self, vpc: ec2.IVpc | None, subnet: ec2.ISubnet | None, availability_zone: str | None

@@ -15,8 +15,9 @@ from constructs import Construct
 from muster_cdk import retry, roles
 from muster_cdk.coercion import to_count, to_duration, to_mebibytes, to_variables
 from muster_cdk.container import ContainerSpec, Data, container
-from muster_cdk.image import BoundImage, TrainingImage
+from muster_cdk.image import TrainingImage
 from muster_cdk.launcher import Launcher
+from muster_cdk.outputs import add_output
 from muster_cdk.validation import Report
 from muster_core import rules
 from muster_core.contract import (
@@ -72,6 +73,8 @@ class MultiNodeTrainingJob(Construct):
         shared_memory: str | cdk.Size | None = None,
         retry_attempts: int = retry.DEFAULT_ATTEMPTS,
         job_role: iam.IRole | None = None,
+        execution_role: iam.IRole | None = None,
+        permissions_boundary: iam.IManagedPolicy | str | None = None,
         log_group: logs.ILogGroup | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.THREE_MONTHS,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
@@ -94,6 +97,9 @@ class MultiNodeTrainingJob(Construct):
             retry_attempts: Attempts in all, 1 to 10: lost hosts and temporary faults are tried again,
                 faults of the training never. Default: 3.
             job_role: Role of the training code. Default: - a new one without permissions.
+            execution_role: Role of the ECS agent on behalf of the job; what the job needs is granted to it.
+                Default: - a new one.
+            permissions_boundary: A managed policy, or its ARN, that bounds the roles made here. Default: none.
             log_group: The log group. Default: - a new one.
             log_retention: How long a new log group keeps its events. Default: three months.
             removal_policy: What becomes of a new log group on deletion. Default: RETAIN.
@@ -109,14 +115,16 @@ class MultiNodeTrainingJob(Construct):
         self._launcher = _checked_launcher(launcher)
         self._variables = to_variables(environment)
         self._attempts = to_count(retry_attempts, "retry_attempts")
-        bound = _to_image(image).bind(self, "Image", cluster.instance)
+        roles.bound(self, permissions_boundary)
+        self._image = _to_image(image).bind(self, "Image", cluster.instance)
         self.log_group: logs.ILogGroup = log_group or logs.LogGroup(
             self, "LogGroup", retention=log_retention, removal_policy=removal_policy
         )
         self.secret = self._create_secret()
         self.job_role = job_role or roles.job_role(self, "JobRole")
-        self.execution_role = self._create_execution_role(bound)
-        spec = self._container_spec(bound, memory, shared_memory)
+        self.execution_role = execution_role or roles.execution_role(self, "ExecutionRole")
+        self._grant_execution()
+        spec = self._container_spec(memory, shared_memory)
         self.job_definition = self._create_definition(container(spec))
         self.node.default_child = self.job_definition
         cluster.compute_environment.drain(self.timeout)
@@ -153,6 +161,25 @@ class MultiNodeTrainingJob(Construct):
             ],
         )
 
+    def grant_read_logs(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let somebody read the logs of the job's nodes.
+
+        Args:
+            grantee: Who may read.
+
+        Returns:
+            The grant.
+        """
+        return roles.grant_read_logs(grantee, self.log_group.log_group_arn)
+
+    def grant_pull(self, grantee: iam.IGrantable) -> None:
+        """Let somebody pull the job's image; does nothing for an image outside of ECR.
+
+        Args:
+            grantee: Who may pull.
+        """
+        self._image.grant_pull(grantee)
+
     def _definition_arn(self, name: str) -> str:
         return cdk.Stack.of(self).format_arn(service="batch", resource="job-definition", resource_name=name)
 
@@ -166,19 +193,17 @@ class MultiNodeTrainingJob(Construct):
             ),
         )
 
-    def _create_execution_role(self, image: BoundImage) -> iam.Role:
-        role = roles.execution_role(self, "ExecutionRole")
-        self.secret.grant_read(role)
-        self.log_group.grant_write(role)
-        image.grant_pull(role)
-        return role
+    def _grant_execution(self) -> None:
+        self.secret.grant_read(self.execution_role)
+        self.log_group.grant_write(self.execution_role)
+        self._image.grant_pull(self.execution_role)
 
     def _container_spec(
-        self, image: BoundImage, memory: str | cdk.Size | None, shared_memory: str | cdk.Size | None
+        self, memory: str | cdk.Size | None, shared_memory: str | cdk.Size | None
     ) -> ContainerSpec:
         return ContainerSpec(
             instance=self.cluster.instance,
-            image=image.uri,
+            image=self._image.uri,
             command=self._launcher.command,
             environment=self._variables,
             secrets={ENV_JOB_SECRET: self.secret.secret_arn},
@@ -234,15 +259,9 @@ class MultiNodeTrainingJob(Construct):
         report.add(sizes.definition({"nodeProperties": self._node_properties(container(spec))}))
 
     def _create_outputs(self) -> None:
-        values = {
-            "DefinitionName": (OUTPUT_JOB_DEFINITION, self.definition_name),
-            "QueueArn": (OUTPUT_JOB_QUEUE, self.cluster.job_queue.arn),
-            "LogGroupName": (OUTPUT_LOG_GROUP, self.log_group.log_group_name),
-        }
-        stack = cdk.Stack.of(self)
-        path = self.node.path.removeprefix(f"{stack.node.path}/")
-        for name, (marker, value) in values.items():
-            cdk.CfnOutput(self, name, description=f"{marker} {path}", value=value)
+        add_output(self, "DefinitionName", OUTPUT_JOB_DEFINITION, self.definition_name)
+        add_output(self, "QueueArn", OUTPUT_JOB_QUEUE, self.cluster.job_queue.arn)
+        add_output(self, "LogGroupName", OUTPUT_LOG_GROUP, self.log_group.log_group_name)
 
 
 def _to_image(image: TrainingImage | str) -> TrainingImage:

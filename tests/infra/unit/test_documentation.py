@@ -74,5 +74,5 @@ def test_the_public_names_are_few():
             "Launcher",
         ),
         *("MultiNodeTrainingJob", "NetworkEndpoints", "TrainingImage", "TrainingNetwork", "TrainingQueue"),
-        "TrainingRepository",
+        *("ArtifactBucket", "SubmitterRole", "TrainingRepository"),
     }
