@@ -12,7 +12,15 @@ from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 from infra_synth import ZONE, problems_of, stack, template_of
 
-from muster_cdk import EfaLaunchTemplate, FairShare, GpuCluster, GpuComputeEnvironment, TrainingQueue
+from muster_cdk import (
+    Capacity,
+    EfaLaunchTemplate,
+    FairShare,
+    GpuCluster,
+    GpuComputeEnvironment,
+    HostOptions,
+    TrainingQueue,
+)
 from muster_core.instances import InstanceType, NetworkCard, lookup
 
 if TYPE_CHECKING:
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     import aws_cdk as cdk
 
 AMI = "ami-0123456789abcdef0"
+RESERVATION = "cr-0123456789abcdef0"
 
 
 def vpc(scope: cdk.Stack, zones: int = 1, **more: Any) -> ec2.Vpc:
@@ -33,6 +42,8 @@ def cluster(**options: Any) -> Callable[[cdk.Stack], GpuCluster]:
         given = {"instance_type": "p5.48xlarge", "max_nodes": 4, **options}
         if "vpc" in given:
             given["vpc"] = given["vpc"](scope)
+        if "placement_group" in given:
+            given["placement_group"] = given["placement_group"](scope)
         if "subnet" in given:
             given["subnet"] = given["subnet"](given["vpc"])
         if "vpc" not in given:
@@ -100,6 +111,10 @@ def fargate(scope: cdk.Stack, network: ec2.IVpc) -> object:
 
 def unmanaged(scope: cdk.Stack, network: ec2.IVpc) -> object:
     return batch.UnmanagedComputeEnvironment(scope, "Env")
+
+
+def block(zone: str = ZONE, size: int = 4) -> Capacity:
+    return Capacity.block(RESERVATION, zone=zone, size=size)
 
 
 def no_place(kind: str) -> str:
@@ -275,6 +290,75 @@ ROWS: dict[str, tuple[Callable[..., object], str, Callable[..., object]]] = {
             "legitimate; change it, or leave it out"
         ),
         cluster(capacity_limit="10m"),
+    ),
+    "a block with a placement group": (
+        cluster(
+            capacity=block(),
+            placement_group=lambda scope: ec2.PlacementGroup(
+                scope, "Own", strategy=ec2.PlacementGroupStrategy.CLUSTER
+            ),
+        ),
+        (
+            "[Test/It] placement_group cannot stand beside a Capacity Block, got both; the block's instances are close "
+            "together already, and no instance would start; leave placement_group out"
+        ),
+        cluster(capacity=block()),
+    ),
+    "a block smaller than the cluster": (
+        cluster(capacity=block(size=3)),
+        (
+            "[Test/It] max_nodes is more than the Capacity Block has, got 4; the block has 3 instances, and a larger job "
+            "would never start; lower max_nodes"
+        ),
+        cluster(capacity=block(size=3), max_nodes=3),
+    ),
+    "a block in another zone": (
+        cluster(capacity=block(zone="us-east-1c")),
+        (
+            "[Test/It] the nodes' subnet is in another zone than the Capacity Block, got 'us-east-1b' and 'us-east-1c'; no "
+            "instance would start; name the block's zone by availability_zone, or give a subnet there"
+        ),
+        cluster(capacity=block(zone="us-east-1c"), availability_zone="us-east-1c"),
+    ),
+    "a block of a type that is sold in none": (
+        cluster(capacity=block(), instance_type="g6.8xlarge"),
+        (
+            "[Test/It] instance_type is not sold in Capacity Blocks, got 'g6.8xlarge'; use Capacity.on_demand() or "
+            "Capacity.reservation(...), or another type such as 'p5.48xlarge'"
+        ),
+        cluster(capacity=Capacity.reservation(RESERVATION), instance_type="g6.8xlarge"),
+    ),
+    "a wait for a block that is cut short": (
+        cluster(capacity=block(), capacity_limit="2h"),
+        (
+            "[Test/It] capacity_limit is set beside a Capacity Block, got 7200 s; a job that waits for the block to begin "
+            "would be cancelled; leave capacity_limit out"
+        ),
+        cluster(capacity=Capacity.reservation(RESERVATION), capacity_limit="2h"),
+    ),
+    "a reservation that is none": (
+        cluster(capacity=Capacity.reservation("ocdr-1")),
+        (
+            "[Test/It] id is none of a capacity reservation, got 'ocdr-1'; one is such as 'cr-0123456789abcdef0'; correct "
+            "it"
+        ),
+        cluster(capacity=Capacity.reservation(RESERVATION)),
+    ),
+    "user data without a kind": (
+        cluster(hosts=HostOptions(user_data_parts=["yum install -y htop"])),
+        (
+            "[Test/It] user_data_parts has a part of no known kind, got 'yum install -y htop'; the first line begins with "
+            "one of #!, #cloud-boothook, #cloud-config; add it"
+        ),
+        cluster(hosts=HostOptions(user_data_parts=["#!/bin/bash\nyum install -y htop\n"])),
+    ),
+    "user data that waits for the agent": (
+        cluster(hosts=HostOptions(user_data_parts=["#!/bin/bash\nsystemctl start ecs\n"])),
+        (
+            "[Test/It] user_data_parts has a part that waits for docker or the ECS agent, got 'systemctl start ecs'; both "
+            "start after the user data, and waiting for them can deadlock the boot; remove it, or add --no-block"
+        ),
+        cluster(hosts=HostOptions(user_data_parts=["#!/bin/bash\nsystemctl start --no-block ecs\n"])),
     ),
     "a priority above Batch's": (
         cluster(priority=1001),

@@ -21,7 +21,7 @@ from local_deploy import (
 )
 from moto.batch.models import batch_backends
 
-from muster_cdk import FairShare, GpuCluster, Launcher, MultiNodeTrainingJob, TrainingQueue
+from muster_cdk import Capacity, FairShare, GpuCluster, Launcher, MultiNodeTrainingJob, TrainingQueue
 from muster_cli.local import fills
 from muster_cli.local.executor import Executor, ExecutorSettings
 from muster_cli.local.fills.batch_queues import DELETED_TEXT
@@ -149,6 +149,49 @@ def test_best_fit_is_replaced_for_other_hosts_and_the_queue_follows(made):
     assert found["jobQueueArn"] == queue
     assert [each["computeEnvironment"] for each in found["computeEnvironmentOrder"]] == [second]
     assert environment()["computeEnvironmentArn"] == second
+
+
+BLOCK = "cr-0123456789abcdef0"
+
+
+@pytest.mark.parametrize(
+    ("capacity", "market"),
+    [
+        (Capacity.block(BLOCK, zone=ZONE, size=4), {"MarketType": "capacity-block"}),
+        (Capacity.reservation(BLOCK), None),
+    ],
+)
+def test_another_kind_of_capacity_is_a_new_environment_behind_the_same_queue(made, capacity, market):
+    options = {"instance_type": "p5.48xlarge"}
+    deploy_well(made(**options))
+    first, queue, template = identities(*LASTING)
+    assert compute()["placementGroup"] == physical("AWS::EC2::PlacementGroup")
+    deploy_well(made(**options, capacity=capacity))
+    second, *same = identities(*LASTING)
+    assert second != first
+    assert same == [queue, template]
+    assert environment()["computeEnvironmentArn"] == second
+    assert [each["computeEnvironment"] for each in queues()[0]["computeEnvironmentOrder"]] == [second]
+    assert "placementGroup" not in compute()
+    data = launch_template_data()
+    assert data.get("InstanceMarketOptions") == market
+    assert data["CapacityReservationSpecification"]["CapacityReservationTarget"] == {
+        "CapacityReservationId": BLOCK
+    }
+    deploy_well(made(**options))
+    assert "CapacityReservationSpecification" not in launch_template_data()
+    assert identities(*LASTING)[1:] == [queue, template]
+
+
+def test_the_next_block_is_a_new_environment_too(made):
+    options = {"instance_type": "p5.48xlarge"}
+    deploy_well(made(**options, capacity=Capacity.block(BLOCK, zone=ZONE, size=4)))
+    first = identities(*LASTING)
+    deploy_well(made(**options, capacity=Capacity.block(BLOCK, zone=ZONE, size=4), max_nodes=3))
+    assert identities(*LASTING) == first
+    deploy_well(made(**options, capacity=Capacity.block(BLOCK.replace("0", "1"), zone=ZONE, size=4)))
+    assert identities(*LASTING)[0] != first[0]
+    assert identities(*LASTING)[1:] == first[1:]
 
 
 def test_a_fair_share_cannot_come_later_and_the_deploy_says_so(made):
