@@ -14,6 +14,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from muster_cdk import endpoints, network, roles, security_groups
+from muster_cdk.arguments import checked
 from muster_cdk.artifact import ArtifactBucket
 from muster_cdk.capacity import environment_id
 from muster_cdk.coercion import to_count, to_instance, to_mebibytes, to_strings, to_text
@@ -62,6 +63,7 @@ class GpuCluster(Construct):
         artifact_bucket: The bucket for code, checkpoints and outputs, None without one.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,

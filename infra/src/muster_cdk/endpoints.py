@@ -9,6 +9,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from muster_cdk.arguments import checked
 from muster_cdk.coercion import to_strings
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class NetworkEndpoints(Construct):
         services: Names of the services.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,

@@ -9,6 +9,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from muster_cdk import user_data
+from muster_cdk.arguments import checked
 from muster_cdk.capacity import Capacity
 from muster_cdk.coercion import to_duration, to_flag
 from muster_cdk.host_options import HostOptions, key_arn, to_options
@@ -43,6 +44,7 @@ class EfaLaunchTemplate(Construct):
         mount_points: Folders of the hosts that are file systems of their own.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,

@@ -10,6 +10,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from muster_cdk.arguments import checked
 from muster_cdk.endpoints import EXEC_SERVICES, NODE_SERVICES, NetworkEndpoints, service_names
 from muster_cdk.security_groups import open_default_group
 from muster_core.rules import Problem
@@ -38,6 +39,7 @@ class TrainingNetwork(Construct):
         endpoints: The endpoints, None without any.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,

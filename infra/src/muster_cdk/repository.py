@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import aws_cdk as cdk
 from aws_cdk import aws_ecr as ecr
 
+from muster_cdk.arguments import checked
 from muster_cdk.coercion import to_count
 from muster_cdk.outputs import add_output
 from muster_core.contract import OUTPUT_REPOSITORY
@@ -26,6 +27,7 @@ class TrainingRepository(ecr.Repository):
     person or a pipeline pushes. Its URI is an output of the stack.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,

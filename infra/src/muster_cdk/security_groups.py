@@ -6,6 +6,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from muster_cdk.arguments import checked
+
 _PORTS = ec2.Port.tcp_range(0, 65535)
 
 
@@ -16,6 +18,7 @@ class EfaSecurityGroup(ec2.SecurityGroup):
     0.0.0.0/0 does not stand in for that.
     """
 
+    @checked
     def __init__(self, scope: Construct, id: str, *, vpc: ec2.IVpc) -> None:
         """Make the group.
 

@@ -13,6 +13,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from muster_cdk import retry, roles
+from muster_cdk.arguments import checked
 from muster_cdk.coercion import to_count, to_duration, to_mebibytes, to_variables
 from muster_cdk.container import ContainerSpec, Data, container
 from muster_cdk.image import TrainingImage
@@ -58,6 +59,7 @@ class MultiNodeTrainingJob(Construct):
         timeout: The timeout of an attempt.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
