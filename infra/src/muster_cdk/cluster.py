@@ -188,6 +188,7 @@ class GpuCluster(Construct):
         self.security_group = security_group or security_groups.EfaSecurityGroup(
             self, "EfaGroup", vpc=self.vpc
         )
+        security_groups.warn_efa_rules(self, self.security_group)
         roles.bound(self, permissions_boundary)
         self.instance_role = instance_role or roles.instance_role(
             self, "InstanceRole", inline=inline_instance_policy
@@ -298,13 +299,15 @@ class GpuCluster(Construct):
 
     def _open_default_group(self, group: ec2.ISecurityGroup | str | None) -> ec2.ISecurityGroup | None:
         owner: Construct = cdk.Stack.of(self)
-        if group is None and isinstance(self.vpc, ec2.Vpc):
-            owner, group = self.vpc, self.vpc.vpc_default_security_group
+        if isinstance(self.vpc, ec2.Vpc):
+            group = self.vpc.vpc_default_security_group if group is None else group
         if group is None:
             security_groups.warn_unseen_default_group(self)
             return None
         if isinstance(group, str):
             group = ec2.SecurityGroup.from_security_group_id(self, "DefaultGroup", group)
+        if isinstance(self.vpc, ec2.Vpc) and group.security_group_id == self.vpc.vpc_default_security_group:
+            owner = self.vpc
         security_groups.open_default_group(owner, group.security_group_id)
         return group
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
@@ -52,7 +55,7 @@ def open_default_group(owner: Construct, group_id: str) -> None:
     stack = cdk.Stack.of(owner)
     name = "MusterDefaultGroup"
     if owner.node.path == stack.node.path:
-        name += f"-{group_id if not cdk.Token.is_unresolved(group_id) else stack.to_json_string(group_id)}"
+        name += f"-{_plain(stack, group_id)}"
     if owner.node.try_find_child(name) is None:
         _open_group(Construct(owner, name), group_id)
 
@@ -65,6 +68,51 @@ def warn_unseen_default_group(scope: Construct) -> None:
         "the imported vpc; it must admit tcp from itself and let tcp out; pass default_security_group to have "
         "these rules added",
     )
+
+
+def warn_efa_rules(scope: Construct, group: ec2.ISecurityGroup) -> None:
+    """Say that a group of this app lacks a rule that EFA needs; nobody here knows an imported one's.
+
+    Args:
+        scope: Whoever takes the group.
+        group: The group of the nodes' network cards.
+    """
+    if isinstance(group, EfaSecurityGroup) or not isinstance(group, ec2.SecurityGroup):
+        return
+    if _admits_itself(group):
+        return
+    cdk.Annotations.of(scope).add_warning_v2(
+        "muster-cdk:efaSecurityGroup",
+        f"security_group has no rule for all traffic from and to itself, got {group.node.path!r}; EFA needs both, and to "
+        "0.0.0.0/0 does not count; use EfaSecurityGroup, or give the group both rules before the cluster, with "
+        "allow_all_outbound=False",
+    )
+
+
+def _admits_itself(group: ec2.SecurityGroup) -> bool:
+    own, found = _resolved(group, group.security_group_id), set()
+    for rule in group.node.children:
+        if isinstance(rule, ec2.CfnSecurityGroupIngress):
+            protocol, peer = rule.ip_protocol, rule.source_security_group_id
+        elif isinstance(rule, ec2.CfnSecurityGroupEgress):
+            protocol, peer = rule.ip_protocol, rule.destination_security_group_id
+        else:
+            continue
+        if protocol == "-1" and peer is not None and _resolved(group, peer) == own:
+            found.add(rule.cfn_resource_type)
+    return len(found) == 2  # noqa: PLR2004  in and out
+
+
+def _resolved(group: ec2.SecurityGroup, value: str) -> object:
+    return cdk.Stack.of(group).resolve(value)
+
+
+def _plain(stack: cdk.Stack, group_id: str) -> str:
+    """A name for a group's id; one that is known at deployment only goes by what it refers to."""
+    if not cdk.Token.is_unresolved(group_id):
+        return group_id
+    text = json.dumps(stack.resolve(group_id), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _open_group(rules: Construct, group_id: str) -> None:
