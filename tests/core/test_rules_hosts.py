@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from muster_core.instances import lookup
 from muster_core.rules import Problem, capacity, network, volume
 
 TOKEN_NUMBER = -1.8881545897087827e289
@@ -102,4 +103,49 @@ def test_other_strategies(value: str) -> None:
             f"allocation_strategy is none for instances on demand, got {value!r}; allowed: BEST_FIT, "
             "BEST_FIT_PROGRESSIVE, BEST_FIT_PROGRESSIVE_ORDERED; multi-node jobs do not run on Spot; change it",
         )
+    ]
+
+
+P4D = lookup("p4d.24xlarge")
+DEVICES = [f"/dev/infiniband/uverbs{number}" for number in range(8)]
+
+
+@pytest.mark.parametrize(
+    "paths", [[], DEVICES[:1], DEVICES[4:8], [TOKEN_TEXT, "/dev/x"], ["#{Token[TOKEN.7]}"]]
+)
+def test_efa_devices_that_can_be(paths: list[str]) -> None:
+    assert network.efa_devices(P4D, paths) == []
+
+
+@pytest.mark.parametrize(
+    ("paths", "messages"),
+    [
+        (
+            ["/dev/infiniband/uverbs", "uverbs0"],
+            [
+                (
+                    f"efa_devices has what is no EFA device, got {path!r}; a path is such as '/dev/infiniband/uverbs0'; "
+                    "correct it"
+                )
+                for path in ("/dev/infiniband/uverbs", "uverbs0")
+            ],
+        ),
+        (
+            [DEVICES[0], DEVICES[1], DEVICES[0]],
+            ["efa_devices has a device twice, got '/dev/infiniband/uverbs0'; remove one"],
+        ),
+        (
+            DEVICES[:6],
+            [
+                (
+                    "efa_devices has more devices than the type has interfaces with EFA, got 6; p4d.24xlarge has 4; a "
+                    "container does not start with a device that is not there; remove 2"
+                )
+            ],
+        ),
+    ],
+)
+def test_efa_devices_that_cannot_be(paths: list[str], messages: list[str]) -> None:
+    assert network.efa_devices(P4D, paths) == [
+        Problem("network.efa_devices", message) for message in messages
     ]

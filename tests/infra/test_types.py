@@ -148,3 +148,14 @@ def test_a_right_stack_has_no_problems(tmp_path):
     scope = stack(tmp_path)
     cluster_and_job(scope, "p5.48xlarge")
     assert problems_of(scope) == []
+
+
+def test_a_list_of_efa_devices_that_cannot_be_is_refused(tmp_path):
+    scope = stack(tmp_path)
+    cluster_and_job(scope, "g6.8xlarge", efa_devices=["/dev/infiniband/uverbs0", "/dev/infiniband/uverbs1"])
+    assert problems_of(scope) == [
+        (
+            "[Test/Cluster] efa_devices has more devices than the type has interfaces with EFA, got 2; g6.8xlarge has 1; a "
+            "container does not start with a device that is not there; remove 1"
+        )
+    ]

@@ -172,6 +172,7 @@ class GpuCluster(Construct):
         request = ClusterRequest(
             max_nodes=self.max_nodes,
             interface_type=to_text(interface_type, "interface_type"),
+            efa_devices=self.efa_devices,
             availability_zone=availability_zone,
             root_volume_mib=root_mib,
             allocation_strategy=to_text(allocation_strategy, "allocation_strategy"),

@@ -14,10 +14,12 @@ RESERVED_ADDRESSES = 5
 """Addresses that AWS keeps of every subnet: the first four and the last (Amazon VPC user guide)."""
 
 # us-east-1a, us-gov-west-1b, cn-north-1a, local zones us-west-2-lax-1a, wavelength us-east-1-wl1-bos-wlz-1
+_EFA_DEVICE = re.compile(r"/dev/infiniband/uverbs[0-9]+")
 _ZONE = re.compile(r"[a-z]{2,4}(-[a-z]+)+-\d(([a-z])|(-[a-z0-9]+)+-\d+[a-z]?)")
 
 RULES: Rules = {
     "network.interfaces": "the type can have the network interfaces that a multi-node job needs",
+    "network.efa_devices": "the EFA devices of a job are paths of such, each once, no more than the type has",
     "network.cidr": "the subnet has an IPv4 block",
     "network.subnet_size": "the subnet has addresses for max_nodes nodes",
     "network.zone": "the availability zone is the name of one zone",
@@ -34,6 +36,26 @@ def interfaces(instance: InstanceType, interface_type: str = EFA_ONLY) -> List[P
     except ValueError as error:
         return [Problem("network.interfaces", str(error))]
     return []
+
+
+def efa_devices(instance: InstanceType, paths: Sequence[str]) -> List[Problem]:
+    """The paths of EFA devices are such, each is there once, and they are no more than the type has.
+
+    A device that is not there stops the container from starting.
+
+    Args:
+        instance: The instance type.
+        paths: The paths; nothing is judged where one is a token.
+    """
+    if any(is_token_text(path) for path in paths):
+        return []
+    wrong = [path for path in paths if not _EFA_DEVICE.fullmatch(path)]
+    found = [Problem("network.efa_devices", _no_device(path)) for path in wrong]
+    twice = sorted({path for path in paths if paths.count(path) > 1})
+    found += [Problem("network.efa_devices", _device_twice(path)) for path in twice]
+    if len(set(paths)) > instance.max_efa:
+        found.append(Problem("network.efa_devices", _devices_too_many(instance, len(set(paths)))))
+    return found
 
 
 def subnet_size(
@@ -127,6 +149,22 @@ def zone_mismatch(subnet_zone: Optional[str], availability_zone: Optional[str]) 
             "leave availability_zone out, or name the subnet's",
         )
     ]
+
+
+def _no_device(path: str) -> str:
+    return f"efa_devices has what is no EFA device, got {path!r}; a path is such as '/dev/infiniband/uverbs0'; correct it"
+
+
+def _device_twice(path: str) -> str:
+    return f"efa_devices has a device twice, got {path!r}; remove one"
+
+
+def _devices_too_many(instance: InstanceType, count: int) -> str:
+    return (
+        f"efa_devices has more devices than the type has interfaces with EFA, got {count}; {instance.name} has "
+        f"{instance.max_efa}; a container does not start with a device that is not there; remove "
+        f"{count - instance.max_efa}"
+    )
 
 
 def _no_block(cidr: str) -> str:

@@ -16,6 +16,7 @@ from muster_core.rules import (
     instance,
     launcher,
     memory,
+    monitoring,
     network,
     nodes,
     queue,
@@ -48,6 +49,7 @@ class ClusterRequest:
         image_id: Id of the hosts' own machine image. Default: None.
         image_parameter: SSM parameter with the id of the hosts' own machine image. Default: None.
         container_insights: Mode of container insights. Default: None.
+        efa_devices: Paths of the EFA devices that jobs map. Default: none, which is not judged.
         capacity: Where the instances come from. Default: on demand.
         host: How the hosts start. Default: nothing that could be judged.
     """
@@ -65,6 +67,7 @@ class ClusterRequest:
     image_id: Optional[str] = None
     image_parameter: Optional[str] = None
     container_insights: Optional[str] = None
+    efa_devices: Sequence[str] = ()
     capacity: CapacityRequest = field(default_factory=CapacityRequest)
     host: HostRequest = field(default_factory=HostRequest)
 
@@ -127,6 +130,7 @@ def cluster(facts: InstanceType, request: ClusterRequest) -> List[Problem]:
         *instance.check(facts, own_image=request.own_image),
         *capacity.check(facts, request.capacity, request.max_nodes, request.availability_zone),
         *network.interfaces(facts, request.interface_type),
+        *network.efa_devices(facts, request.efa_devices),
         *nodes.max_nodes(request.max_nodes),
         *capacity.max_vcpus(facts, request.max_nodes, request.max_vcpus),
         *network.subnet_size(facts, request.max_nodes, request.subnet_cidr, request.interface_type),
@@ -172,6 +176,6 @@ def catalogue() -> Dict[str, str]:
     """Every rule: id -> what it holds, in a sentence."""
     modules = (
         *(instance, nodes, capacity, compute, queue, network, volume, host),
-        *(memory, environment, sizes, retry, image, launcher),
+        *(memory, environment, sizes, retry, image, launcher, monitoring),
     )
     return {rule: text for module in modules for rule, text in module.RULES.items()}
