@@ -16,7 +16,6 @@ from muster_core.rules import (
     instance,
     launcher,
     memory,
-    monitoring,
     network,
     nodes,
     queue,
@@ -176,6 +175,6 @@ def catalogue() -> Dict[str, str]:
     """Every rule: id -> what it holds, in a sentence."""
     modules = (
         *(instance, nodes, capacity, compute, queue, network, volume, host),
-        *(memory, environment, sizes, retry, image, launcher, monitoring),
+        *(memory, environment, sizes, retry, image, launcher),
     )
     return {rule: text for module in modules for rule, text in module.RULES.items()}
