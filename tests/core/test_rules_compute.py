@@ -168,6 +168,22 @@ def test_a_launch_template_of_another_type() -> None:
     ]
 
 
+@pytest.mark.parametrize("version", ["1", TOKEN_TEXT])
+def test_versions_that_stand_still(version: str) -> None:
+    assert compute.template_version("launch_template", version) == []
+
+
+@pytest.mark.parametrize("version", ["$Default", "$Latest"])
+def test_versions_that_float(version: str) -> None:
+    assert compute.template_version("launch_template", version) == [
+        Problem(
+            "compute.template_version",
+            f"launch_template has a floating version, got {version!r}; AWS Batch reads it once, when the environment is "
+            "made, and no later change would reach the hosts; name its version by version_number",
+        )
+    ]
+
+
 def test_types_with_other_images_share_no_environment() -> None:
     assert compute.alike("p5.48xlarge", "ECS_AL2023_NVIDIA", "p4d.24xlarge", "ECS_AL2023_NVIDIA") == []
     assert compute.alike("p5.48xlarge", "ECS_AL2023_NVIDIA", "trn1.32xlarge", "/neuron") == [

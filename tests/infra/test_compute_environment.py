@@ -144,6 +144,44 @@ def test_a_profile_of_the_users(scope, parts):
     assert template.resources["InstanceRole"] == {"Fn::GetAtt": [name, "Arn"]}
 
 
+OWN = (
+    "launch_template is one of yours, and its network cards are not judged; it must have an interface for each network "
+    "card of the type, with its security groups on each; use an EfaLaunchTemplate to have them made "
+    "[ack: muster-cdk:ownLaunchTemplate]"
+)
+
+
+def test_a_launch_template_of_the_users_is_taken_in_its_newest_version(scope, parts):
+    own = ec2.CfnLaunchTemplate(scope, "Own", launch_template_data={})
+    parts.environment(launch_template=own)
+    assert warnings_of(scope) == [OWN]
+    assert template_of(scope).resources["LaunchTemplate"] == {
+        "LaunchTemplateId": {"Ref": "Own"},
+        "Version": {"Fn::GetAtt": ["Own", "LatestVersionNumber"]},
+    }
+
+
+def test_a_launch_template_of_cdks_kind_is_taken_too(scope, parts):
+    own = ec2.LaunchTemplate(scope, "Own")
+    parts.environment(launch_template=own)
+    assert problems_of(scope) == []
+    used = template_of(scope).resources["LaunchTemplate"]
+    assert used["LaunchTemplateId"] == scope.resolve(own.launch_template_id)
+    assert used["Version"]["Fn::GetAtt"][1] == "LatestVersionNumber"
+
+
+def test_an_imported_launch_template_is_taken_by_name_and_version(scope, parts):
+    own = ec2.LaunchTemplate.from_launch_template_attributes(
+        scope, "Own", launch_template_name="theirs", version_number="3"
+    )
+    parts.environment(launch_template=own)
+    assert problems_of(scope) == []
+    assert template_of(scope).resources["LaunchTemplate"] == {
+        "LaunchTemplateName": "theirs",
+        "Version": "3",
+    }
+
+
 def test_environments_of_two_architectures_share_no_queue(scope, parts):
     first, second = parts.environment(), parts.environment("g5g.16xlarge", "Arm", image_id=AMI)
     parts.queue(compute_environment=first, more_environments=[second])
@@ -348,7 +386,7 @@ def test_types_with_another_image_share_no_environment(scope, parts):
     [
         (
             lambda parts: parts.environment(launch_template=parts.group),
-            "launch_template must be an EfaLaunchTemplate, got EfaSecurityGroup ",
+            "launch_template must be an EfaLaunchTemplate or a launch template of CDK's, got EfaSecurityGroup ",
         ),
         (
             lambda parts: parts.environment(subnet="subnet-1"),
@@ -372,7 +410,9 @@ def test_types_with_another_image_share_no_environment(scope, parts):
         ),
         (
             lambda parts: parts.environment(other_types={"p4d.24xlarge": None}),
-            "other_types['p4d.24xlarge'] must be an EfaLaunchTemplate, got NoneType None; ",
+            (
+                "other_types['p4d.24xlarge'] must be an EfaLaunchTemplate or a launch template of CDK's, got NoneType None; "
+            ),
         ),
         (
             lambda parts: parts.queue(more_environments="mine"),

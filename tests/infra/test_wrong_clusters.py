@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
@@ -25,8 +26,6 @@ from muster_core.instances import InstanceType, NetworkCard, lookup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import aws_cdk as cdk
 
 AMI = "ami-0123456789abcdef0"
 RESERVATION = "cr-0123456789abcdef0"
@@ -69,6 +68,39 @@ def environment(template: str = "p5.48xlarge", **options: Any) -> Callable[[cdk.
         return GpuComputeEnvironment(scope, "Alone", launch_template=made, other_types=others, **given)
 
     return make
+
+
+def given(template: Callable[[cdk.Stack], object]) -> Callable[[cdk.Stack], object]:
+    """An environment with a launch template of the user's."""
+
+    def make(scope: cdk.Stack) -> GpuComputeEnvironment:
+        return GpuComputeEnvironment(
+            scope,
+            "Alone",
+            instance_type="p5.48xlarge",
+            max_nodes=4,
+            subnet=vpc(scope).private_subnets[0],
+            launch_template=template(scope),
+        )
+
+    return make
+
+
+def imported(scope: cdk.Stack, **more: Any) -> ec2.ILaunchTemplate:
+    return ec2.LaunchTemplate.from_launch_template_attributes(
+        scope, "Theirs", launch_template_id="lt-0123456789abcdef0", **more
+    )
+
+
+def own(scope: cdk.Stack, user_data: str) -> ec2.CfnLaunchTemplate:
+    data = {"userData": cdk.Fn.base64(user_data)}
+    return ec2.CfnLaunchTemplate(scope, "Theirs", launch_template_data=data)
+
+
+MIME = (
+    'Content-Type: multipart/mixed; boundary="=="\nMIME-Version: 1.0\n\n--==\n'
+    'Content-Type: text/x-shellscript; charset="us-ascii"\n\n#!/bin/bash\ntrue\n--==--\n'
+)
 
 
 def queue(
@@ -265,6 +297,22 @@ ROWS: dict[str, tuple[Callable[..., object], str, Callable[..., object]]] = {
             "other network cards; make a launch template for it"
         ),
         environment("p5.48xlarge"),
+    ),
+    "a floating version": (
+        given(imported),
+        (
+            "[Test/Alone] launch_template has a floating version, got '$Default'; AWS Batch reads it once, when the "
+            "environment is made, and no later change would reach the hosts; name its version by version_number"
+        ),
+        given(lambda scope: imported(scope, version_number="3")),
+    ),
+    "user data without MIME": (
+        given(lambda scope: own(scope, "#!/bin/bash\nyum install -y htop\n")),
+        (
+            "[Test/Alone] user data of the launch template is no MIME multi-part archive, got '#!/bin/bash'; AWS Batch "
+            "merges its own part in, and the environment would become INVALID; use ec2.MultipartUserData"
+        ),
+        given(lambda scope: own(scope, MIME)),
     ),
     "types with different images": (
         environment(others=["trn1.32xlarge"]),

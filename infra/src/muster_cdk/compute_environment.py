@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
@@ -16,16 +14,27 @@ from constructs import Construct
 from muster_cdk import network, roles
 from muster_cdk.capacity import placement_group_of, zone_of
 from muster_cdk.coercion import to_amount, to_count, to_flag, to_instance, to_mode, to_part, to_text
-from muster_cdk.launch_template import EfaLaunchTemplate
-from muster_cdk.machine_image import image_name, images
+from muster_cdk.machine_image import images
+from muster_cdk.template_reference import (
+    specification,
+    template_problems,
+    to_others,
+    to_reference,
+    warn_unseen,
+)
 from muster_cdk.validation import refuse_impossible, report_of
-from muster_core.instances import InstanceType
-from muster_core.rules import ClusterRequest, Problem, cluster, compute
+from muster_core.rules import ClusterRequest, Problem, cluster
 from muster_core.rules import network as network_rules
 from muster_core.rules.capacity import DEFAULT_STRATEGY, REPLACED_STRATEGY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from aws_cdk import aws_ecs as ecs
+
+    from muster_cdk.launch_template import EfaLaunchTemplate
+    from muster_cdk.template_reference import GivenTemplate
+    from muster_core.instances import InstanceType
 
 MAX_DRAIN_MINUTES = 7200
 """Batch's cap on how long an update waits for running jobs."""
@@ -56,7 +65,7 @@ class GpuComputeEnvironment(Construct):
         instance_type: str | ec2.InstanceType | InstanceType,
         max_nodes: int,
         subnet: ec2.ISubnet,
-        launch_template: EfaLaunchTemplate,
+        launch_template: GivenTemplate,
         placement_group: ec2.IPlacementGroup | None = None,
         instance_role: iam.IRole | None = None,
         instance_profile: iam.IInstanceProfile | iam.CfnInstanceProfile | None = None,
@@ -77,7 +86,8 @@ class GpuComputeEnvironment(Construct):
             instance_type: The instance type, or its facts.
             max_nodes: Nodes that the environment may have at once, 1 to 1000.
             subnet: The one subnet, a private one.
-            launch_template: The launch template; its network cards carry the security groups.
+            launch_template: The launch template; its network cards carry the security groups. One of yours
+                is taken, too, in a version that stands still.
             placement_group: A cluster placement group. Default: - a new one, with capacity on demand.
             instance_role: Role of the hosts, unless ``instance_profile`` has one. Default: - a new one with
                 the ECS managed policy.
@@ -105,10 +115,11 @@ class GpuComputeEnvironment(Construct):
         super().__init__(scope, id)
         _check_parts(subnet, placement_group, instance_role)
         self.instance = to_instance(instance_type)
+        template = to_reference(launch_template, "launch_template")
         self.max_nodes = int(to_count(max_nodes, "max_nodes", token=False))
         request = ClusterRequest(
             max_nodes=self.max_nodes,
-            interface_type=_checked(launch_template, "launch_template").interface_type,
+            interface_type=template.interface_type,
             subnet_cidr=network.cidr_of(subnet),
             allocation_strategy=to_text(allocation_strategy, "allocation_strategy"),
             min_nodes=to_count(min_nodes, "min_nodes", token=False),
@@ -117,20 +128,17 @@ class GpuComputeEnvironment(Construct):
             image_id=None if image_id is None else to_text(image_id, "image_id"),
             image_parameter=None if image_parameter is None else to_text(image_parameter, "image_parameter"),
             container_insights=to_mode(container_insights, "container_insights"),
-            availability_zone=zone_of(subnet, launch_template.capacity),
-            capacity=launch_template.capacity.request(placement_group=placement_group),
+            availability_zone=zone_of(subnet, template.capacity),
+            capacity=template.capacity.request(placement_group=placement_group),
         )
         refuse_impossible(self.instance, request)
-        others = _others(other_types or {})
+        others = to_others(other_types or {})
         report = report_of(self, scope)
         report.add([*cluster(self.instance, request), *_subnet_problems(subnet)])
-        report.add(
-            compute.template_type("launch_template", launch_template.instance.name, self.instance.name)
-        )
-        report.add(_other_problems(self.instance, others, request))
+        report.add(template_problems(self.instance, template, others, request))
         self.max_vcpus = self.max_nodes * max([self.instance.vcpus, *(each.vcpus for each, _ in others)])
         self._drain_minutes: int | None = None
-        self.capacity = launch_template.capacity
+        self.capacity = template.capacity
         self.placement_group = placement_group_of(self, self.capacity, placement_group)
         profile = _profile_arn(instance_profile or self._create_profile(instance_role))
         self.compute_environment = self._create_environment(
@@ -138,10 +146,11 @@ class GpuComputeEnvironment(Construct):
             subnet,
             profile,
             [self.instance.name, *(each.name for each, _ in others)],
-            _launch_template(launch_template, others),
+            specification(template, others),
         )
         self.node.default_child = self.compute_environment
         self._set_update_policy(MAX_DRAIN_MINUTES)
+        warn_unseen(self, launch_template)
 
     @property
     def arn(self) -> str:
@@ -238,56 +247,6 @@ def _profile_arn(profile: iam.IInstanceProfile | iam.CfnInstanceProfile) -> str:
 def _subnet_problems(subnet: ec2.ISubnet) -> list[Problem]:
     public = [subnet.subnet_id] if isinstance(subnet, ec2.PublicSubnet) else []
     return network_rules.public_subnet(subnet.subnet_id, public, subnet.node.path)
-
-
-_Others = list[tuple[InstanceType, EfaLaunchTemplate]]
-
-
-def _others(types: Mapping[str, EfaLaunchTemplate]) -> _Others:
-    if not isinstance(types, Mapping):
-        raise TypeError(
-            f"other_types must be a dict of instance type to EfaLaunchTemplate, got {type(types).__name__} {types!r}; "
-            "change it"
-        )
-    return [
-        (to_instance(name, "other_types"), _checked(each, f"other_types[{name!r}]"))
-        for name, each in types.items()
-    ]
-
-
-def _other_problems(first: InstanceType, others: _Others, request: ClusterRequest) -> list[Problem]:
-    found = compute.overrides(first.name, [each.name for each, _ in others])
-    for each, template in others:
-        found += compute.template_type(f"other_types[{each.name!r}]", template.instance.name, each.name)
-        problems = cluster(each, dataclasses.replace(request, interface_type=template.interface_type))
-        found += problems or compute.alike(first.name, image_name(first), each.name, image_name(each))
-    return found
-
-
-def _launch_template(
-    template: EfaLaunchTemplate, others: _Others
-) -> batch.CfnComputeEnvironment.LaunchTemplateSpecificationProperty:
-    """A concrete version: Batch reads ``$Latest`` and ``$Default`` once, so no change would reach the hosts."""
-    overrides = [
-        batch.CfnComputeEnvironment.LaunchTemplateSpecificationOverrideProperty(
-            launch_template_id=other.template.ref,
-            version=other.version,
-            target_instance_types=[instance.name],
-        )
-        for instance, other in others
-    ]
-    return batch.CfnComputeEnvironment.LaunchTemplateSpecificationProperty(
-        launch_template_id=template.template.ref, version=template.version, overrides=overrides or None
-    )
-
-
-def _checked(template: EfaLaunchTemplate, argument: str) -> EfaLaunchTemplate:
-    if isinstance(template, EfaLaunchTemplate):
-        return template
-    raise TypeError(
-        f"{argument} must be an EfaLaunchTemplate, got {type(template).__name__} {template!r}; "
-        "make one, and add to its template what you need"
-    )
 
 
 def _scaling(minutes: float | None) -> batch.CfnComputeEnvironment.ComputeScalingPolicyProperty | None:

@@ -32,6 +32,7 @@ RULES: Rules = {
     "compute.image_once": "the hosts' machine image is named once",
     "compute.container_insights": "container insights are in a mode of ECS",
     "compute.template_type": "a launch template has the network cards of the type that it starts",
+    "compute.template_version": "an environment names a launch template by a concrete version",
     "compute.types_twice": "an instance type of an environment has one launch template",
     "compute.overrides": f"an environment has at most {MAX_OVERRIDES} launch templates beside its first",
     "compute.types_alike": "instance types that share an environment share its machine image",
@@ -137,6 +138,24 @@ def template_type(argument: str, made_for: str, instance_type: str) -> List[Prob
             "compute.template_type",
             f"{argument} is made for another instance type, got one for {made_for!r}; {instance_type!r} has other "
             "network cards; make a launch template for it",
+        )
+    ]
+
+
+def template_version(argument: str, version: str) -> List[Problem]:
+    """A launch template is named by a version that stands still.
+
+    Args:
+        argument: What the person passed it by.
+        version: Its version.
+    """
+    if version not in ("$Default", "$Latest"):
+        return []
+    return [
+        Problem(
+            "compute.template_version",
+            f"{argument} has a floating version, got {version!r}; AWS Batch reads it once, when the environment is made, and "
+            "no later change would reach the hosts; name its version by version_number",
         )
     ]
 
