@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from muster_core.instances import lookup
 from muster_core.rules import Problem, host, volume
@@ -228,7 +230,7 @@ def test_volumes_that_ebs_has(
 
 
 @pytest.mark.parametrize(
-    ("given", "rule", "message"),
+    ("arguments", "rule", "message"),
     [
         (
             ("gp2", 200 * GIB, None, None),
@@ -293,8 +295,8 @@ def test_volumes_that_ebs_has(
         ),
     ],
 )
-def test_volumes_that_ebs_has_not(given: tuple, rule: str, message: str) -> None:
-    assert volume.performance(*given) == [Problem(rule, message)]
+def test_volumes_that_ebs_has_not(arguments: tuple, rule: str, message: str) -> None:
+    assert volume.performance(*arguments) == [Problem(rule, message)]
 
 
 def test_scratch_needs_an_instance_store() -> None:
@@ -316,3 +318,21 @@ def test_docker_s_data_need_the_scratch_file_system() -> None:
             "docker_on_scratch needs the scratch file system, got scratch=False; set scratch=True too",
         )
     ]
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(
+    gib=st.integers(30, 65536),
+    iops=st.none() | st.integers(0, 300000),
+    throughput=st.none() | st.integers(0, 3000),
+)
+def test_a_gp3_volume_is_refused_just_where_ebs_would(
+    gib: int, iops: int | None, throughput: int | None
+) -> None:
+    # Written a second time, out of the table "General Purpose SSD volumes" of the EBS user guide.
+    has = 3000 if iops is None else iops
+    right_iops = iops is None or (3000 <= iops <= 80000 and iops <= max(3000, 500 * gib))
+    right_throughput = throughput is None or (125 <= throughput <= 2000 and throughput * 4 <= has)
+    found = volume.performance("gp3", gib * GIB, iops, throughput)
+    assert ("volume.iops" in {each.rule for each in found}) != right_iops
+    assert ("volume.throughput" in {each.rule for each in found}) != right_throughput

@@ -2,6 +2,7 @@
 
 import datetime as dt
 
+import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from infra_synth import IMAGE, ZONE, problems_of, stack, template_of, warnings_of
@@ -15,7 +16,7 @@ from muster_cdk import (
     Launcher,
     MultiNodeTrainingJob,
 )
-from muster_cdk.capacity import environment_id, warn_of_times
+from muster_cdk.capacity import environment_id, warn_of_remainder, warn_of_times
 from muster_core.instances import lookup
 
 ID = "cr-0123456789abcdef0"
@@ -281,6 +282,30 @@ NOW = dt.datetime(2027, 1, 1, tzinfo=dt.timezone.utc)
 def test_the_clock_only_warns(scope, more, limits, warning):
     warn_of_times(scope, block(**more), limits, NOW)
     assert warnings_of(scope) == ([] if warning is None else [warning])
+
+
+@pytest.mark.parametrize(
+    ("more", "warns"),
+    [
+        ({}, False),
+        ({"end": "2027-01-02T00:30:00Z"}, False),
+        ({"end": "2027-01-02T00:29:00Z"}, True),
+        ({"start": "2026-12-30T00:00:00Z", "end": "2027-01-02T00:29:00Z"}, True),
+        (
+            {"start": "2027-01-01T01:00:00Z", "end": "2027-01-02T00:29:00Z"},
+            False,
+        ),  # an error of the job already
+        ({"end": "2026-12-31T00:00:00Z"}, False),  # the queue says that it has ended
+    ],
+)
+def test_a_timeout_beyond_what_is_left_of_a_block_is_a_warning(scope, more, warns):
+    warn_of_remainder(scope, block(**more), cdk.Duration.hours(24), NOW)
+    said = (
+        f"timeout is longer than what is left of the Capacity Block {ID}, which ends at 2027-01-02 00:29:00+00:00; a job "
+        "that is submitted now has 86340 s until EC2 ends its hosts; lower timeout, or save checkpoints "
+        "[ack: muster-cdk:blockRemainder]"
+    )
+    assert warnings_of(scope) == ([said] if warns else [])
 
 
 def test_a_queue_warns_of_a_block_that_starts_later_than_it_waits(scope):

@@ -181,6 +181,7 @@ def test_shared_file_systems_are_mounted_by_a_unit_that_is_tried_again(host):
     assert host.is_["mounts"] == {}
     unit = host.read("etc/systemd/system/muster-mounts.service")
     assert "After=network-online.target\n" in unit
+    assert "KillMode=process\n" in unit
     assert "Restart=on-failure\nRestartSec=10\n" in unit
 
     host.change(unreachable="efs lustre")

@@ -213,6 +213,26 @@ def warn_of_times(
             _warn_wait(scope, capacity, min(shorter))
 
 
+def warn_of_remainder(
+    scope: Construct, capacity: Capacity, timeout: cdk.Duration, now: dt.datetime | None = None
+) -> None:
+    """Say that a job's timeout is longer than what is left of a block that has begun, or whose start is not known.
+
+    Args:
+        scope: The job.
+        capacity: Where the instances come from.
+        timeout: The job's timeout. A token is left alone.
+        now: The time. Default: - the clock's.
+    """
+    now = now or dt.datetime.now(dt.timezone.utc)
+    begun = capacity.start is None or capacity.start <= now
+    if capacity.ending is None or not begun or timeout.is_unresolved():
+        return
+    left = capacity.ending - now.timestamp()
+    if 0 < left < timeout.to_seconds():
+        _warn_remainder(scope, capacity, left)
+
+
 def _warn_other_group(scope: Construct) -> None:
     cdk.Annotations.of(scope).add_warning_v2(
         "muster-cdk:reservationGroup",
@@ -226,6 +246,15 @@ def _warn_ended(scope: Construct, capacity: Capacity) -> None:
         "muster-cdk:blockEnded",
         f"the Capacity Block {capacity.reservation_id} has ended or is about to, by its end {capacity.end}; no job "
         "starts in it; name the next block, or use Capacity.on_demand()",
+    )
+
+
+def _warn_remainder(scope: Construct, capacity: Capacity, left: float) -> None:
+    cdk.Annotations.of(scope).add_warning_v2(
+        "muster-cdk:blockRemainder",
+        f"timeout is longer than what is left of the Capacity Block {capacity.reservation_id}, which ends at "
+        f"{capacity.end}; a job that is submitted now has {left:.0f} s until EC2 ends its hosts; lower timeout, or save "
+        "checkpoints",
     )
 
 

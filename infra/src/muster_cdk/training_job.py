@@ -14,6 +14,7 @@ from constructs import Construct
 
 from muster_cdk import retry, roles
 from muster_cdk.arguments import checked
+from muster_cdk.capacity import warn_of_remainder
 from muster_cdk.coercion import to_count, to_duration, to_mebibytes, to_variables
 from muster_cdk.container import ContainerSpec, Data, container
 from muster_cdk.image import TrainingImage
@@ -256,6 +257,7 @@ class MultiNodeTrainingJob(Construct):
             evaluate_on_exit=retry.default_rules(),
             block_seconds=self.cluster.launch_template.capacity.request().usable_seconds,
         )
+        warn_of_remainder(self, self.cluster.launch_template.capacity, self.timeout)
         report = Report(self)
         report.add(rules.job(self.cluster.instance, request))
         report.add(sizes.definition({"nodeProperties": self._node_properties(container(spec))}))

@@ -2,6 +2,7 @@
 # Shared file systems. As a boothook this installs itself as a unit and starts that without
 # waiting; as the unit (`run`) it mounts what is missing, and fails where something still is:
 # systemd runs it again after 10 s. Until then the agent's gate keeps the host out of the cluster.
+# A new try leaves alone what an old one left: the tunnel of a mount by TLS is one of its processes.
 set -u
 root=${HOST_ROOT:-}
 program=$root/usr/local/libexec/muster/mounts
@@ -19,6 +20,7 @@ After=network-online.target
 [Service]
 Type=oneshot
 RemainAfterExit=yes
+KillMode=process
 ExecStart=$program run
 Restart=on-failure
 RestartSec=10
