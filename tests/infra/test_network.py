@@ -128,6 +128,37 @@ def test_private_subnets_in_several_zones_want_a_choice(scope):
     ]
 
 
+def test_the_first_of_several_subnets_is_a_warning_where_nobody_knows_their_zones(scope):
+    vpc = ec2.Vpc(scope, "Vpc", max_azs=2)
+    made = cluster(scope, vpc=vpc)
+    assert made.subnet.node.path == vpc.private_subnets[0].node.path
+    assert warnings_of(scope) == [
+        (
+            "subnet is not set and the zones of the vpc's private subnets are known at deployment only, the first is "
+            "taken; its zone may not offer the instance type; pass the subnet whose zone does "
+            "[ack: muster-cdk:firstSubnet]"
+        )
+    ]
+
+
+def test_a_public_subnet_of_an_own_vpc_is_refused(scope):
+    vpc = ec2.Vpc(scope, "Vpc", max_azs=2)
+    cluster(scope, vpc=vpc, subnet=vpc.public_subnets[0])
+    assert problems_of(scope) == [
+        (
+            "[Test/Cluster] subnet is public, got 'Test/Vpc/PublicSubnet1'; the container of a multi-node job has no public "
+            "address and would have no way out; give a private subnet with NAT"
+        )
+    ]
+
+
+def test_a_subnet_that_is_named_is_no_warning(scope):
+    vpc = ec2.Vpc(scope, "Vpc", max_azs=2)
+    cluster(scope, vpc=vpc, subnet=vpc.private_subnets[1])
+    assert problems_of(scope) == []
+    assert warnings_of(scope) == []
+
+
 def test_no_private_subnet_in_the_zone(scope):
     with pytest.raises(ValueError, match=r"^vpc has no private subnet") as caught:
         cluster(scope, vpc=imported(scope), availability_zone="us-east-1c")

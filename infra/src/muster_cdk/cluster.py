@@ -296,6 +296,7 @@ class GpuCluster(Construct):
             return vpc, subnet
         chosen, problems = network.choose_subnet(vpc, availability_zone)
         self._report.add(problems)
+        network.warn_first_subnet(self, chosen, vpc)
         return vpc, chosen
 
     def _open_default_group(self, group: ec2.ISecurityGroup | str | None) -> ec2.ISecurityGroup | None:

@@ -143,6 +143,16 @@ def choose_subnet(vpc: ec2.IVpc, availability_zone: str | None) -> tuple[ec2.ISu
     return subnets[0], rules.one_zone([subnet.availability_zone for subnet in subnets])
 
 
+def warn_first_subnet(scope: Construct, subnet: ec2.ISubnet, vpc: ec2.IVpc) -> None:
+    """Say that the first of several subnets was taken, where their zones are known at deployment only."""
+    if len(vpc.private_subnets) > 1 and cdk.Token.is_unresolved(subnet.availability_zone):
+        cdk.Annotations.of(scope).add_warning_v2(
+            "muster-cdk:firstSubnet",
+            "subnet is not set and the zones of the vpc's private subnets are known at deployment only, the first is "
+            "taken; its zone may not offer the instance type; pass the subnet whose zone does",
+        )
+
+
 def is_isolated(vpc: ec2.IVpc, subnet: ec2.ISubnet) -> bool:
     """Whether a subnet is one of the VPC's isolated ones."""
     return subnet.subnet_id in {each.subnet_id for each in vpc.isolated_subnets}
