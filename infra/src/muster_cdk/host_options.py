@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 
 from muster_cdk.coercion import to_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from aws_cdk import aws_ec2 as ec2
+    from aws_cdk import aws_kms as kms
     from constructs import Construct
 
     from muster_cdk.storage import SharedFileSystem
