@@ -140,3 +140,12 @@ def test_a_cluster_takes_one(scope):
     given = s3.Bucket.from_bucket_name(scope, "Given", "mine")
     assert cluster(scope, artifact_bucket=given).artifact_bucket is given
     assert template_of(scope).of(KIND) == {}
+
+
+def test_arguments_of_a_wrong_type_are_refused_together(scope):
+    with pytest.raises(TypeError, match=r"^versioned must be") as caught:
+        ArtifactBucket(scope, "Artifacts", versioned="yes", access_log_bucket="logs")
+    assert str(caught.value).splitlines() == [
+        "versioned must be True or False, got str 'yes'; change it",
+        "access_log_bucket must be an s3.IBucket such as s3.Bucket, got str 'logs'; change it",
+    ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import aws_cdk as cdk
 from aws_cdk import aws_s3 as s3
 
+from muster_cdk.arguments import checked
 from muster_cdk.coercion import to_duration
 from muster_cdk.outputs import add_output
 from muster_core.contract import OUTPUT_ARTIFACT_BUCKET
@@ -28,6 +29,7 @@ class ArtifactBucket(s3.Bucket):
     Jobs get nothing on it by themselves: ``cluster.artifact_bucket.grant_read_write(job)``.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,

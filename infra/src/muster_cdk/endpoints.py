@@ -75,7 +75,7 @@ class NetworkEndpoints(Construct):
             self,
             "Group",
             vpc=vpc,
-            description="Endpoints of a GPU cluster's network",
+            description="Endpoints for the nodes of a GPU cluster",
             allow_all_outbound=False,
         )
         for name in self.services:

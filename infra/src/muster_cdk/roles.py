@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 
+from muster_cdk.arguments import checked
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -94,6 +96,7 @@ class SubmitterRole(iam.Role):
     It may read the stacks of the jobs too, where ``muster submit`` finds the definition and the queue.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
