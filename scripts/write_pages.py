@@ -1,4 +1,4 @@
-"""Write the pages of the documentation that follow from the code: docs/rules.md and docs/instances.md.
+"""Write the pages of the documentation that follow from the code: rules.md, warnings.md and instances.md in docs/.
 
     python scripts/write_pages.py
 
@@ -7,6 +7,7 @@ Of ``docs/instances.md`` what stands above the marker is written by hand and lef
 
 from __future__ import annotations
 
+import ast
 import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,9 @@ from muster_core.rules import ClusterRequest, Problem, cluster, docs_anchor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+CONSTRUCTS = ROOT / "infra" / "src" / "muster_cdk"
 MARKER = "<!-- What follows is written by scripts/write_pages.py: change the catalogue, and run it. -->"
 RULES_HEAD = """\
 # Rules
@@ -32,12 +35,32 @@ the path of its construct. What is known only at deployment (a token) is judged 
 Ids are API: `Problem.rule` has them, and the anchors of this page follow from them.
 """
 
+WARNINGS_HEAD = """\
+# Warnings
+
+<!-- Written by scripts/write_pages.py: change the warnings, and run it. -->
+
+What is not certain is a warning of the synth. Its id is API; acknowledge it where you know better:
+
+```python
+import aws_cdk as cdk
+from muster_cdk import GpuCluster
+
+app = cdk.App()
+stack = cdk.Stack(app, "Training")
+cluster = GpuCluster(stack, "Cluster", instance_type="g6.8xlarge", max_nodes=2)
+cdk.Annotations.of(cluster).acknowledge_warning("muster-cdk:firstZone", "the first zone has g6")
+app.synth()
+```
+"""
+
 
 def main() -> None:
     """Write the pages."""
     page = DOCS / "instances.md"
     page.write_text(instances_page(page.read_text(encoding="utf-8")), encoding="utf-8")
     (DOCS / "rules.md").write_text(rules_page(), encoding="utf-8")
+    (DOCS / "warnings.md").write_text(warnings_page(), encoding="utf-8")
 
 
 def rules_page() -> str:
@@ -48,6 +71,31 @@ def rules_page() -> str:
         rows = [(f'<a id="{docs_anchor(rule)}"></a>`{rule}`', texts[rule]) for rule in members]
         sections.append(f"## {concept}\n\n{_concept(concept)}\n\n{_table(('rule', 'what it holds'), rows)}\n")
     return "\n".join(sections)
+
+
+def warnings_page() -> str:
+    """The page of all warnings of the constructs, in the order of their ids."""
+    rows = [(f"`{name}`", text) for name, text in sorted(warnings())]
+    return f"{WARNINGS_HEAD}\n{_table(('id', 'what it says'), rows)}\n"
+
+
+def warnings() -> Iterator[tuple[str, str]]:
+    """Id and text of each warning in the constructs' sources; what is put in at run time is three dots."""
+    for path in sorted(CONSTRUCTS.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_warning_v2":
+                name, text = map(_literal, node.args)
+                yield name, text
+
+
+def _literal(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(each.value) if isinstance(each, ast.Constant) else "..." for each in node.values)
+    raise ValueError(
+        f"a warning's id and text stand where it is added, got {ast.unparse(node)}; write them there"
+    )
 
 
 def instances_page(now: str) -> str:

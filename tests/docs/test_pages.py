@@ -35,6 +35,26 @@ def test_the_page_of_instance_types_is_the_script_s(repository: Path, script: Mo
     assert page == script.instances_page(page), STALE
 
 
+def test_the_page_of_warnings_is_the_script_s(repository: Path, script: ModuleType) -> None:
+    assert (repository / "docs" / "warnings.md").read_text(encoding="utf-8") == script.warnings_page(), STALE
+    found = [name for name, _ in script.warnings()]
+    assert len(found) == len(set(found))
+    assert all(re.fullmatch(r"muster-cdk:[a-z][A-Za-z]+", name) for name in found)
+
+
+def test_a_warning_whose_text_is_made_elsewhere_is_refused(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "CONSTRUCTS", tmp_path)
+    (tmp_path / "a.py").write_text(
+        'x.add_warning_v2("muster-cdk:a", f"got {b}; change it")\n', encoding="utf-8"
+    )
+    assert list(script.warnings()) == [("muster-cdk:a", "got ...; change it")]
+    (tmp_path / "a.py").write_text('x.add_warning_v2("muster-cdk:a", text)\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"^a warning's id and text stand where it is added, got text"):
+        list(script.warnings())
+
+
 def test_every_rule_has_its_anchor_once(repository: Path) -> None:
     page = (repository / "docs" / "rules.md").read_text(encoding="utf-8")
     assert re.findall(r'<a id="([^"]+)">', page) == [docs_anchor(rule) for rule in catalogue()]
@@ -85,6 +105,7 @@ def test_the_script_writes_both(script: ModuleType, tmp_path: Path, monkeypatch:
     )
     assert "stale" not in (tmp_path / "instances.md").read_text(encoding="utf-8")
     assert (tmp_path / "rules.md").read_text(encoding="utf-8") == script.rules_page()
+    assert (tmp_path / "warnings.md").read_text(encoding="utf-8") == script.warnings_page()
 
 
 # --- what others do, written down from their sources and not from ours -----------------------
