@@ -14,6 +14,7 @@ PAGES = (
     "docs/architecture.md",
     "docs/verdict.md",
     "docs/instances.md",
+    "docs/hosts.md",
     "docs/warnings.md",
 )
 
