@@ -10,6 +10,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 PAGES = (
     "README.md",
     "docs/index.md",
+    "docs/cluster.md",
     "docs/local-cloud.md",
     "docs/architecture.md",
     "docs/verdict.md",
