@@ -3,6 +3,8 @@
 import dataclasses
 import inspect
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -74,5 +76,19 @@ def test_the_public_names_are_few():
             "Launcher",
         ),
         *("MultiNodeTrainingJob", "NetworkEndpoints", "TrainingImage", "TrainingNetwork", "TrainingQueue"),
-        *("ArtifactBucket", "SubmitterRole", "TrainingRepository"),
+        *("ArtifactBucket", "SubmitterRole", "TrainingMonitoring", "TrainingRepository"),
     }
+
+
+def test_every_public_name_has_its_module():
+    assert sorted(muster_cdk._HOMES) == muster_cdk.__all__
+    assert set(muster_cdk.__all__) <= set(dir(muster_cdk))
+    with pytest.raises(AttributeError, match=r"^module 'muster_cdk' has no attribute 'GpuClusters'$"):
+        _ = muster_cdk.GpuClusters
+
+
+def test_the_package_alone_is_light():
+    # Of CDK it loads nothing: 50 ms beside `import aws_cdk` are more than it takes.
+    program = "import sys, muster_cdk; print([name for name in sys.modules if name.startswith(('aws_cdk', 'jsii'))])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -16,6 +16,7 @@ from muster_core.rules import (
     instance,
     launcher,
     memory,
+    monitoring,
     network,
     nodes,
     queue,
@@ -175,6 +176,6 @@ def catalogue() -> Dict[str, str]:
     """Every rule: id -> what it holds, in a sentence."""
     modules = (
         *(instance, nodes, capacity, compute, queue, network, volume, host),
-        *(memory, environment, sizes, retry, image, launcher),
+        *(memory, environment, sizes, retry, image, launcher, monitoring),
     )
     return {rule: text for module in modules for rule, text in module.RULES.items()}
