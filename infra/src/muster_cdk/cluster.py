@@ -13,12 +13,13 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from muster_cdk import endpoints, network, roles, security_groups
+from muster_cdk import cluster_network, network, roles, security_groups
 from muster_cdk.arguments import checked
 from muster_cdk.artifact import ArtifactBucket
 from muster_cdk.capacity import environment_id
 from muster_cdk.coercion import to_count, to_instance, to_mebibytes, to_strings, to_text
 from muster_cdk.compute_environment import GpuComputeEnvironment
+from muster_cdk.host_options import HostOptions
 from muster_cdk.job_queue import DEFAULT_LIMIT, FairShare, TrainingQueue
 from muster_cdk.launch_template import DEFAULT_STOP_TIMEOUT, EfaLaunchTemplate, to_capacity
 from muster_cdk.repository import TrainingRepository
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from aws_cdk import aws_ecs as ecs
 
     from muster_cdk.capacity import Capacity
-    from muster_cdk.host_options import HostOptions
 
 
 @jsii.implements(ec2.IConnectable)
@@ -61,6 +61,7 @@ class GpuCluster(Construct):
         job_queue: The queue.
         repository: The repository for images.
         artifact_bucket: The bucket for code, checkpoints and outputs, None without one.
+        quotas: The quotas of the account that ``max_nodes`` need, which the stack's outputs list.
     """
 
     @checked
@@ -182,8 +183,8 @@ class GpuCluster(Construct):
         )
         refuse_impossible(self.instance, request)
         self._report = Report(self)
-        self.vpc, self.subnet = self._create_network(vpc, subnet, availability_zone)
-        self._default_group = self._open_default_group(default_security_group)
+        self.vpc, self.subnet = cluster_network.place(self, self._report, vpc, subnet, availability_zone)
+        self._default_group = cluster_network.default_group(self, self.vpc, default_security_group)
         request = dataclasses.replace(request, subnet_cidr=network.cidr_of(self.subnet))
         self._report.add(cluster(self.instance, request))
         self.security_group = security_group or security_groups.EfaSecurityGroup(
@@ -242,7 +243,7 @@ class GpuCluster(Construct):
         )
         self.repository = repository or TrainingRepository(self, "Repository", removal_policy=removal_policy)
         self.artifact_bucket = self._create_bucket(artifact_bucket, removal_policy)
-        self._open_endpoints()
+        cluster_network.open_endpoints(self, self._default_group)
 
     @property
     def connections(self) -> ec2.Connections:
@@ -282,48 +283,6 @@ class GpuCluster(Construct):
         if given is True:
             return ArtifactBucket(self, "Artifacts", removal_policy=removal_policy)
         return None if isinstance(given, bool) else given
-
-    def _create_network(
-        self, vpc: ec2.IVpc | None, subnet: ec2.ISubnet | None, availability_zone: str | None
-    ) -> tuple[ec2.IVpc, ec2.ISubnet]:
-        if vpc is None:
-            if subnet is not None:
-                raise ValueError("subnet needs its vpc, got a subnet alone; pass vpc too")
-            made = network.TrainingNetwork(self, "Network", availability_zone=availability_zone)
-            return made.vpc, made.subnet
-        if subnet is not None:
-            self._report.add(network.check_subnet(vpc, subnet, availability_zone))
-            return vpc, subnet
-        chosen, problems = network.choose_subnet(vpc, availability_zone)
-        self._report.add(problems)
-        network.warn_first_subnet(self, chosen, vpc)
-        return vpc, chosen
-
-    def _open_default_group(self, group: ec2.ISecurityGroup | str | None) -> ec2.ISecurityGroup | None:
-        owner: Construct = cdk.Stack.of(self)
-        if isinstance(self.vpc, ec2.Vpc):
-            group = self.vpc.vpc_default_security_group if group is None else group
-        if group is None:
-            security_groups.warn_unseen_default_group(self)
-            return None
-        if isinstance(group, str):
-            group = ec2.SecurityGroup.from_security_group_id(self, "DefaultGroup", group)
-        if isinstance(self.vpc, ec2.Vpc) and group.security_group_id == self.vpc.vpc_default_security_group:
-            owner = self.vpc
-        security_groups.open_default_group(owner, group.security_group_id)
-        return group
-
-    def _open_endpoints(self) -> None:
-        made = endpoints.endpoints_of(self.vpc)
-        if made is None:
-            if network.is_isolated(self.vpc, self.subnet):
-                endpoints.warn_isolated(self, self.subnet)
-            return
-        made.admit(self, "FromEfaGroup", self.security_group.security_group_id)
-        if self._default_group:
-            made.admit(self, "FromDefaultGroup", self._default_group.security_group_id)
-        # On deletion the hosts go first: they cannot deregister without endpoints.
-        self.compute_environment.node.add_dependency(made)
 
 
 def _efa_devices(instance: InstanceType, given: Sequence[str] | None) -> tuple[str, ...]:
