@@ -6,7 +6,7 @@ from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
-from infra_synth import ZONE, problems_of, stack, template_of, warnings_of
+from infra_synth import IMAGE, ZONE, problems_of, stack, template_of, warnings_of
 
 from muster_cdk import (
     EfaLaunchTemplate,
@@ -14,6 +14,8 @@ from muster_cdk import (
     FairShare,
     GpuCluster,
     GpuComputeEnvironment,
+    Launcher,
+    MultiNodeTrainingJob,
     TrainingNetwork,
     TrainingQueue,
 )
@@ -312,6 +314,16 @@ def test_a_cluster_passes_the_options_on(scope):
     assert [each["MaxTimeSeconds"] for each in queue["JobStateTimeLimitActions"]] == [14400, 14400, 600, 3600]
     assert template.one("AWS::Batch::SchedulingPolicy") == {"FairsharePolicy": {"ShareDistribution": []}}
     assert cluster.job_queue.needs_share_identifier
+
+
+@pytest.mark.parametrize("fair_share", [None, FairShare()])
+def test_a_job_behind_a_fair_share_has_the_priority_that_batch_wants(scope, fair_share):
+    options = {"instance_type": "g6.8xlarge", "max_nodes": 2, "availability_zone": ZONE}
+    cluster = GpuCluster(scope, "Cluster", **options, fair_share=fair_share)
+    launcher = Launcher.torch("train.py")
+    MultiNodeTrainingJob(scope, "Train", cluster=cluster, nodes=2, image=IMAGE, launcher=launcher)
+    definition = template_of(scope).one("AWS::Batch::JobDefinition")
+    assert definition.get("SchedulingPriority") == (None if fair_share is None else 0)
 
 
 def test_a_cluster_takes_an_arm_type_with_an_own_image(scope):

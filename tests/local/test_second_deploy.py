@@ -196,10 +196,11 @@ def test_the_next_block_is_a_new_environment_too(made):
 
 def test_a_fair_share_cannot_come_later_and_the_deploy_says_so(made):
     deploy_well(made())
-    before = resources()
+    before = identities(*LASTING)
     assert deploy(made(fair_share=FairShare()))["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
     assert [reason.partition(": ")[2] for reason in reasons()] == [ADDED]
-    assert resources() == before
+    assert identities(*LASTING) == before
+    assert physical("AWS::Batch::JobDefinition").endswith(":3")  # changed, and changed back
     assert not queues()[0].get("schedulingPolicyArn")
 
 

@@ -231,6 +231,8 @@ class MultiNodeTrainingJob(Construct):
             platform_capabilities=["EC2"],
             node_properties=self._node_properties(properties),
             timeout={"attemptDurationSeconds": self.timeout.to_seconds()},
+            # Batch refuses a job without one where the queue has a fair share.
+            scheduling_priority=0 if self.cluster.job_queue.needs_share_identifier else None,
             retry_strategy={"attempts": self._attempts, "evaluateOnExit": retry.default_rules()},
         )
 

@@ -131,6 +131,12 @@ def _remove_one(stack: Stack, existing: dict[str, Deployed], name: str) -> bool:
     return gone
 
 
+def _name(made: Deployed) -> None:
+    """Let a resource say which of the template's it is: an update may have returned another object."""
+    made.resource.logical_resource_id = made.site.logical_id
+    made.resource.cf_resource_type = made.site.resource_type
+
+
 class _Run:
     """One creation or update of one stack."""
 
@@ -180,8 +186,7 @@ class _Run:
         self._keep(logical_id, made)
 
     def _keep(self, logical_id: str, made: Deployed) -> None:
-        made.resource.logical_resource_id = logical_id
-        made.resource.cf_resource_type = made.site.resource_type
+        _name(made)
         self.new[logical_id] = made
         self.map._parsed_resources[logical_id] = made.resource  # noqa: SLF001
 
@@ -218,6 +223,7 @@ class _Run:
     def _revert(before: Deployed, made: Deployed) -> bool:
         fill = fill_for(made.site.resource_type)
         before.resource = fill.update(made.site, made.resource, made.properties, deepcopy(before.properties))
+        _name(before)
         return True
 
     def _replace(
