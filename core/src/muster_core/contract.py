@@ -242,3 +242,6 @@ OUTPUT_REPOSITORY = "muster:repository"
 """The same for a repository for images, with its own construct path; its value is the repository's URI."""
 OUTPUT_ARTIFACT_BUCKET = "muster:artifact-bucket"
 """The same for a bucket for code, checkpoints and outputs; its value is the bucket's name."""
+OUTPUT_QUOTAS = "muster:quotas"
+"""The same for the quotas of the account that a full cluster needs, with the cluster's own construct path; its
+value is a table: ``<service>/<code> <name>: <number>``, in the quota's own unit, with a semicolon and a space between."""

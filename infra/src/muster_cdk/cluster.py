@@ -13,7 +13,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from muster_cdk import cluster_network, network, roles, security_groups
+from muster_cdk import cluster_network, network, quotas, roles, security_groups
 from muster_cdk.arguments import checked
 from muster_cdk.artifact import ArtifactBucket
 from muster_cdk.capacity import environment_id
@@ -243,6 +243,9 @@ class GpuCluster(Construct):
         )
         self.repository = repository or TrainingRepository(self, "Repository", removal_policy=removal_policy)
         self.artifact_bucket = self._create_bucket(artifact_bucket, removal_policy)
+        kind = (hosts or HostOptions()).root_volume_type
+        self.quotas = quotas.needed(self.launch_template, self.max_nodes, root_mib // 1024, kind)
+        quotas.tell(self, self.quotas)
         cluster_network.open_endpoints(self, self._default_group)
 
     @property
