@@ -72,7 +72,7 @@ def test_zones_that_do_not_agree() -> None:
     ]
 
 
-@pytest.mark.parametrize("mebibytes", [30 * 1024, 200 * 1024, 1024 * 1024, TOKEN_NUMBER, None])
+@pytest.mark.parametrize("mebibytes", [30 * 1024, 200 * 1024, 65536 * 1024, TOKEN_NUMBER, None])
 def test_root_volumes_that_hold_the_image(mebibytes: float | None) -> None:
     assert volume.root(mebibytes) == []
 
@@ -84,6 +84,15 @@ def test_root_volumes_that_do_not(mebibytes: int) -> None:
             "volume.root",
             f"root_volume_size must be a whole number of GiB and at least 30, got {mebibytes} MiB; the machine image alone "
             "takes 30 GiB, and training images come on top; give more",
+        )
+    ]
+
+
+def test_a_root_volume_that_ebs_does_not_make() -> None:
+    assert volume.root(65537 * 1024) == [
+        Problem(
+            "volume.root",
+            "root_volume_size must be at most 65536 GiB, got 67109888 MiB; EBS makes no larger volume; give less",
         )
     ]
 

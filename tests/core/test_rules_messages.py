@@ -455,7 +455,7 @@ def test_what_is_no_name(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("value", [60, 86400, None])
+@pytest.mark.parametrize("value", [60, 86400, 2147483647, None])
 def test_timeouts(value: int | None) -> None:
     assert retry.timeout(value) == []
 
@@ -466,6 +466,15 @@ def test_timeouts_that_are_too_short(value: int) -> None:
         retry.timeout(value),
         "retry.timeout",
         f"timeout must be at least 60 s, got {value} s; give a longer timeout",
+    )
+
+
+@pytest.mark.parametrize("value", [2147483648, 1e300])
+def test_timeouts_that_are_too_long(value: float) -> None:
+    _is(
+        retry.timeout(value),
+        "retry.timeout",
+        f"timeout must be at most 2147483647 s, got {value!r} s; AWS Batch takes no longer one; give less",
     )
 
 

@@ -1,7 +1,7 @@
 """Every instance type either synthesizes or is refused by name with a reason."""
 
 import pytest
-from infra_synth import IMAGE, ZONE, problems_of, stack, template_of
+from infra_synth import IMAGE, ZONE, problems_of, stack, template_of, warnings_of
 
 from muster_cdk import Accelerator, GpuCluster, InstanceType, Launcher, MultiNodeTrainingJob, NetworkCard
 from muster_core.instances import lookup, names
@@ -142,6 +142,12 @@ def test_own_list_of_efa_devices(tmp_path):
     )
     devices = template_of(scope).container["LinuxParameters"]["Devices"]
     assert [each["HostPath"] for each in devices] == ["/dev/infiniband/uverbs2", "/dev/infiniband/uverbs3"]
+    assert warnings_of(scope) == [
+        (
+            "efa_devices has fewer devices than the type has interfaces with EFA, got 2 of 8; the bandwidth of the others is "
+            "not used; leave efa_devices out to map all [ack: muster-cdk:efaDevices]"
+        )
+    ]
 
 
 def test_a_right_stack_has_no_problems(tmp_path):

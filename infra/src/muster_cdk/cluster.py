@@ -167,6 +167,7 @@ class GpuCluster(Construct):
         self.instance: InstanceType = to_instance(instance_type)
         self.max_nodes = int(to_count(max_nodes, "max_nodes", token=False))
         self.efa_devices = _efa_devices(self.instance, efa_devices)
+        network.warn_few_devices(self, self.instance, self.efa_devices)
         self.capacity = to_capacity(capacity)
         availability_zone = self.capacity.zone if availability_zone is None else availability_zone
         root_mib = to_mebibytes(root_volume_size, "root_volume_size")

@@ -19,6 +19,8 @@ from muster_core.rules import network as rules
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from muster_core.instances import InstanceType
+
 DEFAULT_CIDR = "10.0.0.0/16"
 _LARGEST, _SMALLEST = 16, 24
 
@@ -150,6 +152,16 @@ def warn_first_subnet(scope: Construct, subnet: ec2.ISubnet, vpc: ec2.IVpc) -> N
             "muster-cdk:firstSubnet",
             "subnet is not set and the zones of the vpc's private subnets are known at deployment only, the first is "
             "taken; its zone may not offer the instance type; pass the subnet whose zone does",
+        )
+
+
+def warn_few_devices(scope: Construct, instance: InstanceType, devices: Sequence[str]) -> None:
+    """Say that jobs map fewer EFA devices than the hosts have: a list of the user's own."""
+    if len(devices) < instance.max_efa:
+        cdk.Annotations.of(scope).add_warning_v2(
+            "muster-cdk:efaDevices",
+            f"efa_devices has fewer devices than the type has interfaces with EFA, got {len(devices)} of "
+            f"{instance.max_efa}; the bandwidth of the others is not used; leave efa_devices out to map all",
         )
 
 

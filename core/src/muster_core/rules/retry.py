@@ -12,6 +12,8 @@ from muster_core.rules.problem import Number, Problem, Rules, is_token_text, is_
 
 MIN_TIMEOUT = 60
 """Least timeout of an attempt in seconds."""
+MAX_TIMEOUT = 2**31 - 1
+"""Most seconds: the field is an ``Integer`` of 32 bits."""
 MAX_ATTEMPTS = 10
 MAX_RULES = 5
 PATTERN_LIMIT = 512
@@ -22,7 +24,7 @@ _TEXT = re.compile(r"[A-Za-z0-9.:\s]*\*?")
 _CODE = re.compile(r"[0-9]*\*?")
 
 RULES: Rules = {
-    "retry.timeout": f"the timeout of an attempt is at least {MIN_TIMEOUT} s",
+    "retry.timeout": f"the timeout of an attempt is from {MIN_TIMEOUT} to {MAX_TIMEOUT} s",
     "retry.attempts": f"a job has between 1 and {MAX_ATTEMPTS} attempts",
     "retry.count": f"a job has at most {MAX_RULES} retry rules",
     "retry.condition": "a retry rule has a condition and an action that AWS Batch knows",
@@ -31,10 +33,13 @@ RULES: Rules = {
 
 
 def timeout(seconds: Optional[Number]) -> List[Problem]:
-    """The timeout of an attempt in seconds is at least 60; None is no timeout."""
+    """The timeout of an attempt in seconds is at least 60 and fits the API's field; None is no timeout."""
     number = known(seconds)
-    if number is None or number >= MIN_TIMEOUT:
+    if number is None or MIN_TIMEOUT <= number <= MAX_TIMEOUT:
         return []
+    if number > MAX_TIMEOUT:
+        text = f"timeout must be at most {MAX_TIMEOUT} s, got {seconds!r} s; AWS Batch takes no longer one; give less"
+        return [Problem("retry.timeout", text)]
     return [
         Problem(
             "retry.timeout",

@@ -13,6 +13,8 @@ DEFAULT_ROOT_GIB = 200
 IMAGE_GIB = 30
 """Size of the root volume in the ECS-optimized images: a smaller one cannot hold their snapshot
 (``block_device_size_gb`` of aws/amazon-ecs-ami)."""
+MAX_GIB = 65536
+"""Largest volume of the kinds below (Amazon EBS user guide, "Amazon EBS volume types")."""
 _MEBIBYTES = 1024
 """Mebibytes in a gibibyte, the unit of EBS."""
 
@@ -38,7 +40,9 @@ IOPS_PER_MIB = 4
 """IOPS that each MiB per second of a gp3 volume takes."""
 
 RULES: Rules = {
-    "volume.root": f"the root volume is a whole number of GiB, at least the {IMAGE_GIB} of the machine image",
+    "volume.root": (
+        f"the root volume is a whole number of GiB, at least the {IMAGE_GIB} of the machine image, at most {MAX_GIB}"
+    ),
     "volume.type": "the root volume is of a kind that boots and is fast",
     "volume.iops": "the root volume's IOPS are within the limits of its kind and size",
     "volume.throughput": "the root volume's throughput is within the limits of its kind and IOPS",
@@ -48,8 +52,11 @@ RULES: Rules = {
 
 
 def root(mebibytes: Optional[Number]) -> List[Problem]:
-    """The size of the root volume in MiB is a whole number of GiB, and holds the machine image."""
+    """The size of the root volume in MiB is a whole number of GiB, holds the machine image and can be made."""
     number = known(mebibytes)
+    if number is not None and number > MAX_GIB * _MEBIBYTES:
+        text = f"root_volume_size must be at most {MAX_GIB} GiB, got {mebibytes} MiB; EBS makes no larger volume; give less"
+        return [Problem("volume.root", text)]
     if number is None or (number % _MEBIBYTES == 0 and number >= IMAGE_GIB * _MEBIBYTES):
         return []
     return [
