@@ -138,7 +138,7 @@ def _tables() -> Iterator[str]:
     yield "With an accelerator:\n"
     refused = [(each, problems) for each, problems in found if problems and each.accelerator]
     yield _table(("type", "why"), [(f"`{each.name}`", _why(problems)) for each, problems in refused]) + "\n"
-    yield "Without one, yet with EFA (as facts for the runtime's other launchers; `GpuCluster` refuses them):\n"
+    yield "Without one, yet with EFA ([instance.accelerator](rules.md#instance-accelerator)):\n"
     plain = [each for each, _ in found if each.accelerator is None]
     families = itertools.groupby(plain, lambda each: each.family)
     yield _table(("family", "sizes"), [(f"`{name}`", _sizes(members)) for name, members in families]) + "\n"
