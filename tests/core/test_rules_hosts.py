@@ -72,6 +72,34 @@ def test_zones_that_do_not_agree() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("zone", "region"),
+    [
+        ("us-east-1a", "us-east-1"),
+        ("us-west-2-lax-1a", "us-west-2"),
+        ("us-gov-west-1b", "us-gov-west-1"),
+        ("us-east-1a", "${Token[AWS.Region.4]}"),
+        ("${Token[TOKEN.1]}", "us-east-1"),
+        ("us-east", "eu-west-1"),  # no name of a zone: another rule's
+        (None, "us-east-1"),
+        ("us-east-1a", None),
+    ],
+)
+def test_a_zone_of_the_region(zone: str | None, region: str | None) -> None:
+    assert network.zone_region(zone, region) == []
+
+
+@pytest.mark.parametrize("region", ["eu-west-1", "us-east-2"])
+def test_a_zone_of_another_region(region: str) -> None:
+    assert network.zone_region("us-east-1a", region) == [
+        Problem(
+            "network.zone_region",
+            f"availability_zone is in another region than the stack, got 'us-east-1a' and {region!r}; the name of a zone "
+            "begins with its region; name a zone of the stack's region",
+        )
+    ]
+
+
 @pytest.mark.parametrize("mebibytes", [30 * 1024, 200 * 1024, 65536 * 1024, TOKEN_NUMBER, None])
 def test_root_volumes_that_hold_the_image(mebibytes: float | None) -> None:
     assert volume.root(mebibytes) == []

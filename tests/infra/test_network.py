@@ -258,3 +258,14 @@ def test_the_cluster_is_a_peer_with_both_groups(scope):
         if each["Properties"].get("FromPort") == 2049
     ]
     assert sorted(sources) == ["DefaultSecurityGroup", "GroupId"]
+
+
+def test_a_zone_of_another_region_than_the_stacks_is_refused(tmp_path):
+    scope = stack(tmp_path, env={"account": "123456789012", "region": "eu-west-1"})
+    cluster(scope, availability_zone=ZONE)
+    assert problems_of(scope) == [
+        (
+            "[Test/Cluster/Network] availability_zone is in another region than the stack, got 'us-east-1b' and "
+            "'eu-west-1'; the name of a zone begins with its region; name a zone of the stack's region"
+        )
+    ]

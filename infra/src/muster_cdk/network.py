@@ -13,6 +13,7 @@ from constructs import Construct
 from muster_cdk.arguments import checked
 from muster_cdk.endpoints import EXEC_SERVICES, NODE_SERVICES, NetworkEndpoints, service_names
 from muster_cdk.security_groups import open_default_group
+from muster_cdk.validation import Report
 from muster_core.rules import Problem
 from muster_core.rules import network as rules
 
@@ -80,6 +81,7 @@ class TrainingNetwork(Construct):
         self._isolated = isolated
         zone = availability_zone if availability_zone is not None else self._first_zone()
         mask = _prefix_length(cidr)
+        Report(self).add(rules.zone_region(zone, cdk.Stack.of(self).region))
         self.vpc = ec2.Vpc(
             self,
             "Vpc",

@@ -23,6 +23,7 @@ RULES: Rules = {
     "network.cidr": "the subnet has an IPv4 block",
     "network.subnet_size": "the subnet has addresses for max_nodes nodes",
     "network.zone": "the availability zone is the name of one zone",
+    "network.zone_region": "the availability zone is in the region of the stack",
     "network.one_zone": "the nodes' subnet is in a zone that was chosen, not in one of several",
     "network.public_subnet": "the nodes' subnet is private",
     "network.zone_mismatch": "a subnet and a zone that are named beside each other agree",
@@ -91,6 +92,26 @@ def zone(name: Optional[str]) -> List[Problem]:
             "network.zone",
             f"availability_zone is not the name of a zone, got {name!r}; a zone is a region and a letter such as "
             "'us-east-1a'; give the zone that offers the instance type",
+        )
+    ]
+
+
+def zone_region(name: Optional[str], region: Optional[str]) -> List[Problem]:
+    """The zone is in the region, where both are known and the zone has the name of one.
+
+    Args:
+        name: Name of the zone.
+        region: Name of the region.
+    """
+    if name is None or region is None or is_token_text(name) or is_token_text(region) or zone(name):
+        return []
+    if re.match(rf"{re.escape(region)}[a-z-]", name):
+        return []
+    return [
+        Problem(
+            "network.zone_region",
+            f"availability_zone is in another region than the stack, got {name!r} and {region!r}; the name of a zone "
+            "begins with its region; name a zone of the stack's region",
         )
     ]
 
