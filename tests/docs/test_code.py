@@ -17,6 +17,8 @@ PAGES = (
     "docs/instances.md",
     "docs/hosts.md",
     "docs/warnings.md",
+    "docs/nag.md",
+    "docs/monitoring.md",
 )
 
 

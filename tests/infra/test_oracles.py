@@ -1,41 +1,21 @@
-"""What others say of the reference template: botocore, cfn-lint, CDK's own validator, cdk-nag."""
+"""What others say of the reference template: botocore, cfn-lint, CDK's own validator."""
 
 import json
 import os
 import subprocess
 import sys
 
-import aws_cdk as cdk
 import botocore.session
 import pytest
 from botocore.validate import ParamValidator
-from cdk_nag import AwsSolutionsChecks
 from cfnlint.api import lint
 from cfnlint.config import ManualArgs
-from infra_synth import REPOSITORY, ZONE, app_module, context
+from infra_synth import REPOSITORY, ZONE, context
 
 TYPES = ["g6.8xlarge", "p5.48xlarge", "p6-b300.48xlarge", "trn1.32xlarge"]
 
 # Maps of strings, whose keys are data and not names of fields.
 MAPS = {"Options", "Tags", "Parameters"}
-
-ACKNOWLEDGED = {
-    "Cluster/InstanceRole/Resource": (
-        (
-            "AwsSolutions::AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/"
-            "AmazonEC2ContainerServiceforEC2Role]"
-        ),
-        "AWS's own policy of ECS hosts: a frozen copy strands nodes when a new agent needs a new action",
-    ),
-    "Train/Secret/Resource": (
-        "AwsSolutions::AwsSolutions-SMG4",
-        "it tells nodes of one job from strangers; a rotation in a running attempt would part its nodes",
-    ),
-    "Train/ExecutionRole/DefaultPolicy/Resource": (
-        "AwsSolutions::AwsSolutions-IAM5[Resource::*]",
-        "ecr:GetAuthorizationToken knows no resource; everything else in the policy names one",
-    ),
-}
 
 
 def plain(value):
@@ -141,29 +121,3 @@ def test_cdks_own_validator_has_nothing_to_say(tmp_path):
     reports = json.loads((tmp_path / "validation-report.json").read_text())["pluginReports"]
     (ours,) = [report for report in reports if report["pluginName"] == "CloudFormation Validate"]
     assert (ours["conclusion"], ours["violations"]) == ("success", [])
-
-
-def nag(outdir, acknowledged):
-    app = cdk.App(context=context(**{"muster:zone": ZONE}), outdir=str(outdir))
-    stack = app_module().ReferenceStack(app, "Muster")
-    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
-    for path, (rule, reason) in acknowledged.items():
-        construct = stack
-        for part in path.split("/"):
-            construct = construct.node.find_child(part)
-        cdk.Validations.of(construct).acknowledge(cdk.Acknowledgment(id=rule, reason=reason))
-    app.synth()
-
-
-def test_cdk_nag_is_content_but_for_what_is_acknowledged(tmp_path):
-    nag(tmp_path, ACKNOWLEDGED)
-
-
-@pytest.mark.parametrize("path", ACKNOWLEDGED)
-def test_each_acknowledgement_is_needed(tmp_path, path):
-    rest = {other: each for other, each in ACKNOWLEDGED.items() if other != path}
-    with pytest.raises(RuntimeError, match=r"^Validation ?[Ff]ailed"):
-        nag(tmp_path, rest)
-    report = json.loads((tmp_path / "validation-report.json").read_text())
-    violations = [each for plugin in report["pluginReports"] for each in plugin["violations"]]
-    assert [f"AwsSolutions::{each['ruleName']}" for each in violations] == [ACKNOWLEDGED[path][0]]

@@ -96,7 +96,7 @@ def create_watcher(
         scope,
         "Watcher",
         description="Counts hosts and jobs of a GPU cluster",
-        runtime=lambda_.Runtime.PYTHON_3_13,
+        runtime=lambda_.Runtime.PYTHON_3_14,
         architecture=lambda_.Architecture.ARM_64,
         handler="index.handler",
         code=lambda_.Code.from_inline((files("muster_cdk") / "files" / HANDLER).read_text()),
