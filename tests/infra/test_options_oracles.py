@@ -15,6 +15,7 @@ from infra_synth import IMAGE, REPOSITORY, ZONE, context, template_of
 
 from muster_cdk import (
     ArtifactBucket,
+    FairShare,
     GpuCluster,
     Launcher,
     MultiNodeTrainingJob,
@@ -43,6 +44,14 @@ def everything(app):
         permissions_boundary="arn:aws:iam::123456789012:policy/boundary",
         repository=TrainingRepository(scope, "Images", encryption_key=key, immutable_tags=False),
         artifact_bucket=bucket,
+        min_nodes=1,
+        acknowledge_idle_cost=True,
+        scale_down_delay="1h",
+        image_parameter="/images/training:3",
+        container_insights="enhanced",
+        capacity_limit="1h",
+        unsupported_limit="1h",
+        fair_share=FairShare(weights={"teamA": 0.5}, decay="1h", reservation=10),
     )
     job = MultiNodeTrainingJob(
         scope, "Train", cluster=cluster, nodes=4, image=IMAGE, launcher=Launcher.torch("train.py")

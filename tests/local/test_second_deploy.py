@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import aws_cdk as cdk
 import pytest
 from infra_synth import IMAGE, ZONE, Template, reference_template, stack, template_of
 from local_deploy import (
@@ -46,9 +47,16 @@ def _account() -> Iterator[None]:
 def made(tmp_path: Path) -> Callable[..., Template]:
     """Synthesizes a cluster and its job; each call is another state of the same app."""
 
-    def synthesize(id: str = "Cluster", queue: dict[str, Any] | None = None, **options: Any) -> Template:
+    def synthesize(
+        id: str = "Cluster",
+        queue: dict[str, Any] | None = None,
+        tags: dict[str, str] | None = None,
+        **options: Any,
+    ) -> Template:
         given = {"instance_type": "g6.8xlarge", "max_nodes": 4, "availability_zone": ZONE, **options}
         scope = stack(tmp_path / f"out-{time.monotonic_ns()}")
+        for key, value in (tags or {}).items():
+            cdk.Tags.of(scope).add(key, value)
         cluster = GpuCluster(scope, id, **given)
         if queue is not None:
             TrainingQueue(scope, "Second", compute_environment=cluster.compute_environment, **queue)
@@ -137,6 +145,16 @@ def test_options_of_environment_and_queue_come_in_place_and_go(made):
     deploy_well(made())
     assert "scalingPolicy" not in compute()
     assert identities(*LASTING) == before
+
+
+def test_a_tag_of_the_app_reaches_hosts_and_queue_and_replaces_neither(made):
+    deploy_well(made(tags={"team": "a"}))
+    before = identities(*LASTING)
+    deploy_well(made(tags={"group": "b"}))
+    assert identities(*LASTING) == before
+    assert queues()[0]["tags"] == {"group": "b"}
+    (instance, _volume) = launch_template_data()["TagSpecifications"]
+    assert {"Key": "group", "Value": "b"} in instance["Tags"]
 
 
 def test_best_fit_is_replaced_for_other_hosts_and_the_queue_follows(made):

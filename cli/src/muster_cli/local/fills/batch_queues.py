@@ -68,7 +68,7 @@ def _delete_queue(self: BatchBackend, queue_name: str) -> None:
 class _Queue(Fill):
     resource_type = "AWS::Batch::JobQueue"
     name_property = "JobQueueName"
-    _FIXED = ("JobQueueName", "JobQueueType", "Tags")
+    _FIXED = ("JobQueueName", "JobQueueType")
 
     def create(self, site: Site, name: str, properties: Properties) -> Made:
         request = _request(name, properties)
@@ -96,6 +96,9 @@ class _Queue(Fill):
             request["computeEnvironmentOrder"],
             request.get("schedulingPolicyArn"),
         )
+        gone = [key for key in old.get("Tags", {}) if key not in new.get("Tags", {})]
+        backend.untag_resource(arn, gone)
+        backend.tag_resource(arn, request.get("tags", {}))
         _keep_limits(backend.get_job_queue(arn), request)
         return resource
 
