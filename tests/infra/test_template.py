@@ -573,7 +573,8 @@ def test_outputs_say_what_the_command_line_needs(template):
     )
     images = "".join(map(str, outputs["muster:repository Cluster/Repository"]["Fn::Join"][1]))
     assert ".dkr.ecr." in images
-    assert len(outputs) == 4
+    assert outputs["muster:quotas Cluster"].startswith("ec2/")
+    assert len(outputs) == 5
 
 
 @pytest.mark.parametrize("name", TYPES)
