@@ -17,7 +17,9 @@ import muster_runtime
 from muster_core.contract import VERDICT_MARKER
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
-SOURCES = os.pathsep.join(str(Path(package.__file__).parent.parent) for package in (muster_core, muster_runtime))
+SOURCES = os.pathsep.join(
+    str(Path(package.__file__).parent.parent) for package in (muster_core, muster_runtime)
+)
 MARK = "TEST_MARK"
 PATIENCE = 30.0  # seconds; for a loaded machine, not a measure
 
@@ -165,7 +167,10 @@ def nodes(tmp_path):
 def interpreters():
     """Find the interpreters of the oldest and the newest Python that are supported, and this one."""
     found = {f"{sys.version_info[0]}.{sys.version_info[1]}": sys.executable}
-    folders = [*os.environ["PATH"].split(os.pathsep), *map(str, Path("~/.pyenv/versions").expanduser().glob("*/bin"))]
+    folders = [
+        *os.environ["PATH"].split(os.pathsep),
+        *map(str, Path("~/.pyenv/versions").expanduser().glob("*/bin")),
+    ]
     for version in ("3.9", "3.13"):
         for folder in folders:
             candidate = Path(folder, f"python{version}")

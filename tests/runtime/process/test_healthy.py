@@ -17,7 +17,11 @@ def test_two_nodes_come_up_and_down_together(any_nodes):
     verdict = main.verdict()
     assert verdict["outcome"] == "succeeded"
     assert (verdict["code"], verdict["first_failure"], verdict["world_size"]) == (0, None, 2)
-    assert (verdict["job"], verdict["attempt"], verdict["launcher"]) == (f"job-{any_nodes.mark[:8]}", 1, "torch")
+    assert (verdict["job"], verdict["attempt"], verdict["launcher"]) == (
+        f"job-{any_nodes.mark[:8]}",
+        1,
+        "torch",
+    )
     assert verdict["simulated"] is True
     assert tuple(verdict["phases"]) == PHASES
     host = socket.gethostname()
@@ -74,7 +78,12 @@ def test_a_shared_address_with_a_port_range_each(nodes, free_range):
     shared = {"MUSTER_RENDEZVOUS_PORT": str(low)}
     main = nodes.start(0, 2, "print_env.py", MUSTER_LOCAL=ranges[0], **shared)
     child = nodes.start(
-        1, 2, "print_env.py", MUSTER_LOCAL=ranges[1], AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS="127.0.0.1", **shared
+        1,
+        2,
+        "print_env.py",
+        MUSTER_LOCAL=ranges[1],
+        AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS="127.0.0.1",
+        **shared,
     )
     assert (main.code(), child.code()) == (0, 0)
     assert environment(child)["MASTER_ADDR"] == "127.0.0.1"

@@ -38,7 +38,14 @@ def join(nodes, claim, secret, *, container="stranger"):
                 said.append(message)
                 if message.kind == messages.CHALLENGE:
                     session.send(
-                        encode(messages.JOIN, node=claim.node, address="a", host="h", slots=1, container=container)
+                        encode(
+                            messages.JOIN,
+                            node=claim.node,
+                            address="a",
+                            host="h",
+                            slots=1,
+                            container=container,
+                        )
                     )
                     sock.sendall(session.take())
 
@@ -51,7 +58,12 @@ def finish(nodes, main):
 
 def test_garbage_and_half_open_connections_do_not_disturb(nodes):
     main = nodes.start(0, 2, "print_env.py")
-    for garbage in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 5000, b"MSTR\xff\xff\xff\xff", b"MSTR\0\0\0\x30" + b"x" * 48):
+    for garbage in (
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\0" * 5000,
+        b"MSTR\xff\xff\xff\xff",
+        b"MSTR\0\0\0\x30" + b"x" * 48,
+    ):
         with connect(nodes) as sock:
             sock.sendall(garbage)
             assert read_all(sock)[:4] == b"MSTR"

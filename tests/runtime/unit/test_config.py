@@ -96,7 +96,9 @@ def test_malformed_ranges(text, problem):
 
 
 def test_unknown_variables_get_a_warning_with_a_guess():
-    assert unknown_variables({"MUSTER_PEER_TIMEOUTS": "1", "MUSTER_STOP_TIMEOUT": "1", "MUSTER_ZZZ": "", "OTHER": ""}) == [
+    assert unknown_variables(
+        {"MUSTER_PEER_TIMEOUTS": "1", "MUSTER_STOP_TIMEOUT": "1", "MUSTER_ZZZ": "", "OTHER": ""}
+    ) == [
         "MUSTER_PEER_TIMEOUTS is no variable of muster's runtime; did you mean MUSTER_PEER_TIMEOUT?",
         "MUSTER_ZZZ is no variable of muster's runtime",
     ]

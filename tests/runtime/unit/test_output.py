@@ -72,7 +72,9 @@ def test_a_slow_reader_is_waited_for_without_blocking(pipe):
         writer.write(b"z" * (3 << 20))
         assert writer.is_full
         taken = []
-        thread = threading.Thread(target=lambda: taken.append(sum(iter(lambda: len(os.read(reader, 65536)), 0))))
+        thread = threading.Thread(
+            target=lambda: taken.append(sum(iter(lambda: len(os.read(reader, 65536)), 0)))
+        )
         thread.start()
         assert loop.run(lambda: bool(drained), 30)
         assert not writer.is_full

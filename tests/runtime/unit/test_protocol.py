@@ -10,7 +10,14 @@ from muster_core.contract import Failure
 from muster_runtime.agent.errors import ProtocolError, RefusedError
 from muster_runtime.agent.rendezvous import messages
 from muster_runtime.agent.rendezvous.authentication import job_key, mac, session_keys
-from muster_runtime.agent.rendezvous.messages import Message, decode, encode, failure_of, optional_failure, printable
+from muster_runtime.agent.rendezvous.messages import (
+    Message,
+    decode,
+    encode,
+    failure_of,
+    optional_failure,
+    printable,
+)
 from muster_runtime.agent.rendezvous.protocol import (
     HEADER_SIZE,
     MAGIC,
@@ -95,7 +102,11 @@ def test_messages_survive_any_cut(data):
     [
         (MemberSession(KEY, Claim("job", 2, 3)), "job", "node of attempt 2, this is attempt 1"),
         (MemberSession(KEY, Claim("other\n", 1, 3)), "job", "node of job 'other?', this is another"),
-        (MemberSession(KEY, Claim("job", 1, 3, contract=9)), "contract", "node 3 speaks contract 9, the job 1"),
+        (
+            MemberSession(KEY, Claim("job", 1, 3, contract=9)),
+            "contract",
+            "node 3 speaks contract 9, the job 1",
+        ),
         (MemberSession(job_key("guess", "job", 1), CLAIM), "secret", "the job's secret differs"),
         (MemberSession(job_key(None, "job", 1), CLAIM), "secret", "the job's secret differs"),
     ],
@@ -207,7 +218,9 @@ def test_a_stranger_s_limit_is_small_and_a_member_s_is_not():
         list(joined()[1].receive(MAGIC + (MEMBER_LIMIT + 1).to_bytes(4, "big")))
 
 
-@pytest.mark.parametrize("stream", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00", b"M\x00", b"SSH-2.0-x\r\n"])
+@pytest.mark.parametrize(
+    "stream", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00", b"M\x00", b"SSH-2.0-x\r\n"]
+)
 def test_other_protocols_are_refused_at_their_first_bytes(stream):
     with pytest.raises(ProtocolError, match="the peer does not speak muster's protocol"):
         list(coordinator().receive(stream))
@@ -221,7 +234,12 @@ JSON = st.recursive(
 )
 
 
-@given(JSON | st.fixed_dictionaries({"kind": st.sampled_from(sorted(messages.SHAPES))}, optional={"node": JSON, "code": JSON}))
+@given(
+    JSON
+    | st.fixed_dictionaries(
+        {"kind": st.sampled_from(sorted(messages.SHAPES))}, optional={"node": JSON, "code": JSON}
+    )
+)
 def test_any_json_is_a_message_or_a_named_refusal(value):
     try:
         message = decode(json.dumps(value).encode(), frozenset(messages.SHAPES))

@@ -26,7 +26,9 @@ def log():
 @pytest.fixture
 def make(log):
     def launcher(options=None, environ=None, config=None, program=("train.py", "--epochs", "5")):
-        return load("torch")(Job("0d1f", options or {}, program, environ or {}, config or Config(), log.append))
+        return load("torch")(
+            Job("0d1f", options or {}, program, environ or {}, config or Config(), log.append)
+        )
 
     return launcher
 
@@ -94,7 +96,9 @@ def test_the_secret_and_the_agent_store_are_not_passed_on(make):
 
 def test_contradictions_are_named_with_both_values(make):
     with pytest.raises(LaunchError) as caught:
-        make(environ={"RANK": "9", "MASTER_ADDR": "localhost", "WORLD_SIZE": "3"}).programs(roster(1), 1, NETWORK)
+        make(environ={"RANK": "9", "MASTER_ADDR": "localhost", "WORLD_SIZE": "3"}).programs(
+            roster(1), 1, NETWORK
+        )
     assert list(caught.value.problems) == [
         "RANK is set to '9' in the job's environment, this process needs '1'; remove it from the image or the definition",
         "MASTER_ADDR is set to 'localhost' in the job's environment, this process needs '10.0.0.2'; "
@@ -132,7 +136,9 @@ def test_a_missing_program_is_found_early(make, tmp_path, monkeypatch):
 
 
 def test_a_missing_executable_is_found_early(make):
-    with pytest.raises(LaunchError, match="program 'train.py' is not in the image's PATH, or is not executable"):
+    with pytest.raises(
+        LaunchError, match="program 'train.py' is not in the image's PATH, or is not executable"
+    ):
         make({"no_python": True}, environ={"PATH": "/nowhere"}).check()
     make({"no_python": True}, program=("/bin/sh",)).check()
     with pytest.raises(LaunchError, match="--module and --no-python exclude each other"):

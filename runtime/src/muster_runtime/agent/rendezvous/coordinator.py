@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Mapping, NamedTuple
 
-from muster_core.contract import EXIT_TEMPFAIL, Failure
+from muster_core.contract import EXIT_SOFTWARE, EXIT_TEMPFAIL, Failure
 from muster_runtime.agent.blame import SETTLE, Blame
 from muster_runtime.agent.errors import ProtocolError
 from muster_runtime.agent.loop import Loop, now
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 PROGRESS = 10.0
 """Seconds between two lines that name who is waited for."""
 
+_HIGHEST_CODE = 255
 _LEAST_ROOM = 128
 _SHORTEST_GRACE = 0.5
 _LAST_WORDS = 2.0  # seconds beyond the grace for a member to say that its processes are gone
@@ -57,6 +58,14 @@ class Member(NamedTuple):
     connection: Connection
     facts: Facts
     container: str
+
+
+def _sound(failure: Failure, node: int) -> Failure:
+    """Hold a node to itself: it may tell of no other, and only of a code that a process can have."""
+    failure["node"] = node
+    if not 0 < failure["code"] <= _HIGHEST_CODE:
+        failure["code"] = EXIT_SOFTWARE
+    return failure
 
 
 class Coordinator:
@@ -203,7 +212,7 @@ class Coordinator:
 
     def _hear(self, facts: Facts, message: Message) -> None:
         if message.kind == FAILED:
-            self.report(failure_of(message.fields["failure"]))
+            self.report(_sound(failure_of(message.fields["failure"]), facts.node))
         elif message.kind == TERMINATE:
             self._terminate(facts, message.fields["signal"])
         elif message.kind == DONE:
@@ -297,7 +306,8 @@ class Coordinator:
         return self._all_gone() and not self._blame.waits
 
     def _tell_waiting(self) -> None:
-        self._log(f"waiting at the exit barrier for {nodes_text(self._working())}")
+        if self._working():
+            self._log(f"waiting at the exit barrier for {nodes_text(self._working())}")
 
     def _report_unfinished(self) -> None:
         working = self._working()

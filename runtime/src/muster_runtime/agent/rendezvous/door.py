@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import resource
 import socket
 from typing import TYPE_CHECKING, Callable
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from muster_runtime.agent.rendezvous.group import Log
     from muster_runtime.agent.rendezvous.protocol import CoordinatorSession
 
+_SPARE = 128  # descriptors for everything else
 _BACKLOG = 4096  # the kernel takes the lesser of this and somaxconn
 _HANDSHAKE = 10.0  # seconds for a greeting
 _SWEEP = 1.0
@@ -58,6 +60,7 @@ class Door:
         self._untold = 0
         self.refusals: dict[int, str] = {}
         """The last reason for which a node's claim was turned away, by the index that it claimed."""
+        _raise_descriptor_limit(room + _SPARE)
         self._socket = _listen(address)
         loop.watch(self._socket.fileno(), READ, self._accept)
         self._sweeper = loop.call_every(_SWEEP, self._sweep)
@@ -140,6 +143,13 @@ class Door:
         del self._greeting[connection]
         connection.close()
         self.tell(f"dropped a connection: {reason}")
+
+
+def _raise_descriptor_limit(wanted: int) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def _listen(address: tuple[str, int]) -> socket.socket:

@@ -224,7 +224,9 @@ class CoordinatorSession(Session):
                 f"node {hello.fields['node']} speaks contract {contract}, the job {CONTRACT_VERSION}",
             )
         if job != self._job:
-            raise RefusedError(CAUSE_JOB, f"node of job {printable(job)!r}, this is another")  # strangers learn no id
+            raise RefusedError(
+                CAUSE_JOB, f"node of job {printable(job)!r}, this is another"
+            )  # strangers learn no id
         if attempt != self._attempt:
             raise RefusedError(CAUSE_JOB, f"node of attempt {attempt}, this is attempt {self._attempt}")
 
