@@ -15,6 +15,7 @@ import pytest
 from muster_cli.local.executor import Executor, ExecutorSettings, networks
 from muster_cli.local.executor.networks import NetworkError, namespaces
 from muster_cli.local.executor.networks.base import NodeNetwork, rendezvous_variables
+from muster_cli.local.executor.networks.forwarder import Forwarder
 from muster_cli.local.executor.networks.loopback import LoopbackNetwork
 from muster_cli.local.executor.networks.ports import FIRST_PORT, PORTS, PortNetwork
 
@@ -304,6 +305,25 @@ def test_leftovers_of_an_earlier_cloud_are_removed(port):
         assert _ours("0000000c") == ["muster-0000000c-0", "muster-0000000c-switch"]
     finally:
         network.close()
+
+
+def test_a_forwarder_whose_cloud_is_gone():
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    listener = socket.create_server(("127.0.0.2", 0))
+    name = listener.getsockname()
+    forwarder = Forwarder(listener, port)
+    with socket.create_connection(name, 5) as client:
+        assert client.recv(1) == b""
+    forwarder.close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(name, 5)
+
+
+def test_a_namespace_that_cannot_be_entered(monkeypatch):
+    monkeypatch.setattr(namespaces, "namespace_path", lambda _: "/dev/null")
+    with pytest.raises(OSError, match="setns"):
+        namespaces.listen_in("x", "127.0.0.1", 0)
 
 
 def test_ip_says_what_failed():
