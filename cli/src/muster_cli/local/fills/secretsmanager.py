@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import uuid
+from typing import TYPE_CHECKING, Any
 
 from moto.secretsmanager.models import secretsmanager_backends
 
@@ -52,13 +53,11 @@ class _Secret(Fill):
             raise ReplacementError
         backend, arn = _secrets(site), resource.physical_resource_id
         value_keys = ("SecretString", "GenerateSecretString")
-        changed = any(old.get(key) != new.get(key) for key in value_keys)
-        backend.update_secret(
-            arn,
-            secret_string=self._text(site, new) if changed else None,
-            description=new.get("Description"),
-            kms_key_id=new.get("KmsKeyId"),
-        )
+        if any(old.get(key) != new.get(key) for key in value_keys):
+            token = str(uuid.uuid4())
+            backend.put_secret_value(arn, self._text(site, new), None, token, ["AWSCURRENT"])  # type: ignore[arg-type]
+        secret: Any = backend.secrets[arn]
+        secret.description, secret.kms_key_id = new.get("Description"), new.get("KmsKeyId")
         backend.tag_resource(arn, {tag["Key"]: tag["Value"] for tag in new.get("Tags", [])})
         return resource
 
