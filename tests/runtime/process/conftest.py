@@ -52,7 +52,7 @@ def marked(mark):
 class Agent:
     """One node's agent."""
 
-    def __init__(self, index, log, argv, environ, cwd, pipe):
+    def __init__(self, index, log, argv, environ, *, cwd, pipe):
         self.index = index
         self.log = log
         with log.open("wb") as file:
@@ -135,7 +135,7 @@ class Nodes:
         path = name if "/" in name or "--no-python" in flags else str(PROGRAMS / name)
         argv = [self.python, *self.entry, "run", *flags, "--", path, *arguments]
         log = self.folder / f"node-{index}-{len(self.agents)}.log"
-        agent = Agent(index, log, argv, self.environ(index, count, main, **extra), self.folder, pipe)
+        agent = Agent(index, log, argv, self.environ(index, count, main, **extra), cwd=self.folder, pipe=pipe)
         self.agents.append(agent)
         return agent
 

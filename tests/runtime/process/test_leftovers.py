@@ -75,7 +75,7 @@ def test_a_reader_that_is_slow_does_not_stop_the_heartbeat(nodes, eventually):
 def test_a_closed_standard_output_is_survived(nodes):
     (main,) = nodes.start_all(1, "print_env.py")
     assert main.code() == 0
-    shell = f'exec "$0" "$@" >&- 2>&- <&-'
+    shell = 'exec "$0" "$@" >&- 2>&- <&-'
     argv = [nodes.python, "-m", "muster_runtime", "run", "--", str(main.process.args[-1])]
     pid = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", shell, *argv], nodes.environ(0, 1))
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

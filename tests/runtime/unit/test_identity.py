@@ -108,8 +108,10 @@ def test_outside_batch_is_one_sentence():
         (
             {"AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS": "fd00::1"},
             [
-                "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS must be an ipv4 address, got 'fd00::1'; "
-                "networks with ipv6 alone are not supported"
+                (
+                    "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS must be an ipv4 address, got 'fd00::1'; "
+                    "networks with ipv6 alone are not supported"
+                )
             ],
         ),
     ],

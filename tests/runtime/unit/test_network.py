@@ -20,7 +20,7 @@ def host(monkeypatch):
 
     def pretend(found, routes):
         monkeypatch.setattr(network, "interfaces", lambda: found)
-        monkeypatch.setattr(network, "_source_address", lambda target: routes.get(target))
+        monkeypatch.setattr(network, "_source_address", routes.get)
 
     return pretend
 

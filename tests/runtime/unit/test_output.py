@@ -1,5 +1,6 @@
 """Whole lines, bounded memory, no blocking."""
 
+import contextlib
 import os
 import threading
 
@@ -57,10 +58,8 @@ def pipe():
     reader, writer = os.pipe()
     yield reader, writer
     for fd in (reader, writer):
-        try:
+        with contextlib.suppress(OSError):
             os.close(fd)
-        except OSError:
-            continue
 
 
 def test_a_slow_reader_is_waited_for_without_blocking(pipe):

@@ -56,6 +56,7 @@ class Door:
         self._on_join = on_join
         self._room = room
         self._greeting: dict[Connection, float] = {}
+        self._leaving: list[Connection] = []
         self._refused: list[float] = []
         self._untold = 0
         self.refusals: dict[int, str] = {}
@@ -71,7 +72,7 @@ class Door:
         if self._socket.fileno() >= 0:
             self._loop.forget(self._socket.fileno())
             self._socket.close()
-        for connection in list(self._greeting):
+        for connection in [*self._greeting, *self._leaving]:
             connection.close()
         self._greeting.clear()
 
@@ -108,13 +109,24 @@ class Door:
         if message.kind == JOIN:
             self._on_join(connection, message)
         else:
-            connection.refuse(CAUSE_PROTOCOL, "the first message must be join")
+            self.refuse(connection, CAUSE_PROTOCOL, "the first message must be join")
+
+    def refuse(self, connection: Connection, cause: str, reason: str) -> None:
+        """Turn away a connection that has proved itself but may not join."""
+        connection.refuse(cause, reason)
+        self.let_go(connection)
+        self.tell(f"turned away: {reason}")
 
     def _turned_away(self, connection: Connection, peer: str, claimed: int | None, reason: str) -> None:
         self._greeting.pop(connection, None)
+        self.let_go(connection)
         if claimed is not None:
             self.refusals[claimed] = reason
         self.tell(f"turned away {peer}: {reason}")
+
+    def let_go(self, connection: Connection) -> None:
+        """See a connection off that may still have last words to send."""
+        self._leaving.append(connection)
 
     def tell(self, sentence: str) -> None:
         """Log a refusal, unless there were many of late."""
@@ -135,6 +147,7 @@ class Door:
         return False
 
     def _sweep(self) -> None:
+        self._leaving = [connection for connection in self._leaving if connection.open]
         late = [connection for connection, since in self._greeting.items() if now() - since > _HANDSHAKE]
         for connection in late:
             self._drop(connection, "no greeting came")

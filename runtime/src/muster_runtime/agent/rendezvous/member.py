@@ -198,6 +198,8 @@ class Membership:
             self._queue.append(body)
 
     def _lose(self, error: ProtocolError) -> None:
+        if self._connection is not None:
+            self._connection.close()
         self._connection = None
         self._joined = False
         if self._left or self._end is not None:
