@@ -129,6 +129,8 @@ say(json.dumps({
     "pids": sorted(int(name) for name in os.listdir("/proc") if name.isdigit()),
     "shm": os.statvfs("/dev/shm").f_blocks * os.statvfs("/dev/shm").f_frsize,
     "groups": bool(os.listdir("/sys/fs/cgroup")),
+    "name": socket.getnameinfo(("::ffff:" + addresses[0], 1), socket.NI_NAMEREQD)[0],
+    "families": sorted({int(item[0]) for item in socket.getaddrinfo(socket.gethostname(), 1)}),
     "main": socket.gethostbyname("ip-" + os.environ.get(
         "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS", addresses[0]).replace(".", "-")),
 }))
@@ -143,6 +145,8 @@ mark(f"up{node}"), wait("up0"), wait("up1")
             assert seen["interfaces"] == seen["sys"] == ["eth0", "lo"]
             assert seen["hostname"] == seen["HOSTNAME"] == f"ip-{address.replace('.', '-')}"
             assert seen["addresses"] == [address]
+            assert seen["name"] == f"{seen['hostname']}.ec2.internal"
+            assert seen["families"] == [socket.AF_INET]
             assert seen["local"] == address
             assert seen["pids"] == [1, 2], "an init and the program"
             assert seen["shm"] == 16 * 1024 * 1024

@@ -253,3 +253,12 @@ def test_the_interpreters_folder_is_on_the_path():
     programs = str(Path(sys.executable).parent)
     assert plan.with_interpreter({})["PATH"].split(":")[0] == programs
     assert plan.with_interpreter({"PATH": f"/a:{programs}"}) == {"PATH": f"/a:{programs}"}
+
+
+def test_temporary_files_lie_in_the_nodes_folder(cloud, monkeypatch):
+    monkeypatch.setattr("muster_cli.local.executor.node.SOCKET_ROOM", 1000)
+    job_id = cloud.start(
+        "pathlib.Path(os.environ['TMPDIR'], 'x').touch(); say(os.environ['TMPDIR'])", nodes=1
+    )
+    assert cloud.wait(job_id)["status"] == "SUCCEEDED"
+    assert cloud.lines(job_id, 0)[0] == str(cloud.executor.shared.jobs / job_id[:8] / "1.0" / "tmp")
