@@ -47,7 +47,7 @@ PROGRESS = 10.0
 """Seconds between two lines that say what is waited for."""
 
 _CONNECT = 10.0  # seconds for one attempt
-_FIRST_PAUSE = 0.05
+_FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 2.0
 _LAST_WORDS = 5.0  # seconds beyond the grace for the coordinator to let this node go
 
