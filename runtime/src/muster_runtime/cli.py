@@ -114,7 +114,7 @@ def _parser(argv: Sequence[str]) -> _Parser:
 
 def _launcher(argv: Sequence[str]) -> LauncherContract:
     """Find the launcher's name first: the other flags depend on it."""
-    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    finder = _Parser(add_help=False)
     finder.add_argument("--launcher", default=TORCH.name)
     return LAUNCHERS.get(finder.parse_known_args(argv)[0].launcher, TORCH)
 
