@@ -58,7 +58,7 @@ def _muster(
 def _left_behind(checkout: Path) -> list[str]:
     """Processes and network namespaces of the checkout's local cloud."""
     state = StateFolder(checkout / ".muster" / "local")
-    found = [f"process {pid}: {words}" for pid, words in _processes() if str(checkout) in words]
+    found = [f"process {pid}: {words[:400]}" for pid, words in _processes() if str(checkout) in words]
     with contextlib.suppress(FileNotFoundError):
         listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout
         found += [line for line in listed.splitlines() if state.tag in line]
@@ -70,7 +70,7 @@ def _processes() -> Iterator[tuple[int, str]]:
         with contextlib.suppress(OSError):
             words = (folder / "cmdline").read_bytes() + b"\0" + (folder / "environ").read_bytes()
             if int(folder.name) != os.getpid():
-                yield int(folder.name), words.decode(errors="replace").replace("\0", " ")[:400]
+                yield int(folder.name), words.decode(errors="replace").replace("\0", " ")
 
 
 def _exports(checkout: Path) -> dict[str, str]:
