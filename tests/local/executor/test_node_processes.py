@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -262,3 +263,17 @@ def test_temporary_files_lie_in_the_nodes_folder(cloud, monkeypatch):
     )
     assert cloud.wait(job_id)["status"] == "SUCCEEDED"
     assert cloud.lines(job_id, 0)[0] == str(cloud.executor.shared.jobs / job_id[:8] / "1.0" / "tmp")
+
+
+def test_no_signal_is_written_to_a_closed_socket_once_the_program_has_ended():
+    code = """
+import os, signal, socket
+from muster_cli.local.executor.node_init import hold
+child = os.fork()
+if child == 0:
+    os._exit(3)
+ours, theirs = socket.socketpair()
+print(hold(ours, child, {}), signal.set_wakeup_fd(-1))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("3 -1\n", "")

@@ -293,6 +293,15 @@ def hold(commands: socket.socket, child: int, plan: Plan) -> int:
     woken.setblocking(False)
     signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    try:
+        return _await_end(commands, waking, child, plan)
+    finally:
+        signal.set_wakeup_fd(-1)  # before it is closed: orphans may still end
+        waking.close()
+        woken.close()
+
+
+def _await_end(commands: socket.socket, waking: socket.socket, child: int, plan: Plan) -> int:
     watched = [waking, commands]
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG)
