@@ -16,10 +16,10 @@ PIP := $(BIN)/python -m pip --quiet
 SHELL_FILES := $(shell git ls-files '*.sh' .ci/run 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deploy destroy synth bench docs clean lock format
+.PHONY: help demo test check deploy destroy synth bench bench-synth docs clean lock format
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- set-up ----------------------------------------------------------------------------------
 
@@ -79,6 +79,9 @@ format: $(VENV)/.test ## format the code and mend what the linter can
 
 bench: $(VENV)/.test ## ratios measured side by side, into bench/out
 	@$(BIN)/python bench/run.py $(ARGS)
+
+bench-synth: $(VENV)/.test ## the reference app's synth beside the same resources as L1 constructs (ARGS="--rounds 3")
+	@$(BIN)/python bench/synth.py $(ARGS)
 
 docs: $(VENV)/.test ## the documentation site, into build/docs
 	@$(BIN)/python scripts/write_pages.py

@@ -18,10 +18,14 @@ def main(names: list[str]) -> int:
     """Run them one after the other, as they measure time; return 1 when one failed."""
     unknown = sorted(set(names) - set(benchmarks()))
     if unknown:
-        print(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(benchmarks())}", file=sys.stderr)
+        print(
+            f"no such benchmark: {', '.join(unknown)}; there are {', '.join(benchmarks())}", file=sys.stderr
+        )
         return 2
     (HERE / "out").mkdir(exist_ok=True)
-    done = [subprocess.run([sys.executable, HERE / f"{name}.py"], check=False) for name in names or benchmarks()]
+    done = [
+        subprocess.run([sys.executable, HERE / f"{name}.py"], check=False) for name in names or benchmarks()
+    ]
     return int(any(result.returncode for result in done))
 
 

@@ -49,16 +49,27 @@ def _muster_node(program: Path, index: int, port: int) -> subprocess.Popen[str]:
     if index != 0:
         environment[contract.BATCH_MAIN_NODE_ADDRESS] = "127.0.9.1"
     command = [sys.executable, "-m", "muster_runtime", "run", "--launcher", "torch", "--", str(program)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
 
 
 def torchrun(program: Path) -> list[subprocess.Popen[str]]:
     """Start one ``torchrun`` with the c10d rendezvous for each node."""
     port = free_port()
     command = [sys.executable, "-m", "torch.distributed.run", "--nnodes", str(NODES), "--nproc-per-node", "1"]
-    command += ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{port}", "--rdzv-id", "bench", str(program)]
+    command += [
+        "--rdzv-backend",
+        "c10d",
+        "--rdzv-endpoint",
+        f"127.0.0.1:{port}",
+        "--rdzv-id",
+        "bench",
+        str(program),
+    ]
     return [
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for _ in range(NODES)
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        for _ in range(NODES)
     ]
 
 

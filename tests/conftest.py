@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-UNIT = ("core", "runtime/unit", "cli", "docs/test_readme.py", "docs/test_pages.py", "packaging/test_versions.py")
+UNIT = (
+    "core",
+    "runtime/unit",
+    "cli",
+    "docs/test_readme.py",
+    "docs/test_pages.py",
+    "packaging/test_versions.py",
+)
 """Folders and files below tests/ that hold unit tests, but for what is marked slow."""
 
 

@@ -1,9 +1,7 @@
 """The state folder: paths, whole files, and one command at a time."""
 
-import multiprocessing
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -80,21 +78,19 @@ def test_a_broken_file_is_a_sentence(state, text):
         state.read_json(state.images_path)
 
 
-def _add(root: Path, name: str) -> None:
-    state = StateFolder(root)
-    for number in range(20):
-        with state.edit_json(state.images_path) as images:
-            images[f"{name}{number}"] = True
+ADD = """
+import sys
+from muster_cli.local.state import StateFolder
+state = StateFolder(sys.argv[1])
+for number in range(20):
+    with state.edit_json(state.images_path) as images:
+        images[sys.argv[2] + str(number)] = True
+"""
 
 
 def test_several_processes_may_change_one_file(state):
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_add, args=(state.root, name)) for name in "ab"]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(60)
-        assert writer.exitcode == 0
+    writers = [subprocess.Popen([sys.executable, "-c", ADD, str(state.root), name]) for name in "ab"]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
     assert len(state.read_json(state.images_path)) == 40
 
 

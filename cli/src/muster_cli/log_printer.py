@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -52,4 +53,5 @@ class LogPrinter:
 
 
 def _prefix(node: int) -> str:
-    return click.style(f"[{node}]", fg=COLOURS[node % len(COLOURS)])
+    text = f"[{node}]"
+    return text if "NO_COLOR" in os.environ else click.style(text, fg=COLOURS[node % len(COLOURS)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import NoReturn, Sequence
+from typing import Any, NoReturn, Sequence
 
 from muster_core.contract import EXIT_CONFIG, LAUNCHERS, TORCH, LauncherContract
 from muster_runtime import __version__
@@ -24,8 +24,18 @@ _TIMEOUTS = {
 _STANDARD_OUTPUT = 1  # sys.stdout is None where it was closed
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Of a fixed width: asking for the terminal's loads every compression library, on every node."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=100)
+
+
 class _Parser(argparse.ArgumentParser):
     """Ends with the contract's exit code, so that no retry follows a misspelt flag."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  argparse's own
+        super().__init__(formatter_class=_Formatter, allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -90,16 +100,13 @@ def _parser(argv: Sequence[str]) -> _Parser:
     launcher = _launcher(argv)
     run = commands.add_parser(
         "run",
-        allow_abbrev=False,
         help="run a program on every node of the job",
         usage="muster-node run [--launcher NAME] [options] -- PROGRAM [ARGUMENT ...]",
     )
     _add_launcher(run, launcher)
     for name, text in _TIMEOUTS.items():
         run.add_argument(f"--{name}-timeout", metavar="S", help=f"seconds {text}")
-    env = commands.add_parser(
-        "env", allow_abbrev=False, help="print what this node is and what the program would be given"
-    )
+    env = commands.add_parser("env", help="print what this node is and what the program would be given")
     _add_launcher(env, launcher)
     env.add_argument("--output", choices=("text", "json"), default="text", help="default: text")
     return parser
@@ -107,7 +114,7 @@ def _parser(argv: Sequence[str]) -> _Parser:
 
 def _launcher(argv: Sequence[str]) -> LauncherContract:
     """Find the launcher's name first: the other flags depend on it."""
-    finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    finder = _Parser(add_help=False)
     finder.add_argument("--launcher", default=TORCH.name)
     return LAUNCHERS.get(finder.parse_known_args(argv)[0].launcher, TORCH)
 

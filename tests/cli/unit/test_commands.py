@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
+import click
 import pytest
 from cli_fakes import JOB_ID, FakeAws, FakeBatch, FakeLogs, child, parent
 from click.testing import CliRunner, Result
@@ -117,6 +118,16 @@ def test_logs_of_a_node_that_the_job_does_not_have(monkeypatch: pytest.MonkeyPat
     assert result.exit_code == 2
 
 
+def test_nodes_have_colours_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "Aws", lambda *_arguments: _aws())
+    coloured = CliRunner().invoke(main.main, ["logs", JOB_ID], color=True).stdout
+    assert coloured.startswith("\x1b[36m[0]\x1b[0m zero\n\x1b[32m[1]\x1b[0m one\n")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert (
+        CliRunner().invoke(main.main, ["logs", JOB_ID], color=True).stdout.startswith("[0] zero\n[1] one\n")
+    )
+
+
 # --- status -----------------------------------------------------------------------------------
 
 
@@ -135,6 +146,14 @@ def test_status_shows_the_job_and_a_row_for_each_node(monkeypatch: pytest.Monkey
     assert lines[5] == ["1", "FAILED", "7", "10.0.0.5", "2023-11-14", "22:13:30Z", "2.5", "-"]
     assert lines[6] == ["2", "not", "started", "-", "-", "-", "-", "-"]
     assert all(line == line.rstrip() for line in result.stdout.splitlines())
+
+
+def test_status_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = _run(monkeypatch, _aws(), "status", JOB_ID).stdout
+    assert "\x1b[1m" in shown
+    assert max(len(click.unstyle(line)) for line in shown.splitlines()[3:]) <= 60
 
 
 def test_status_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:

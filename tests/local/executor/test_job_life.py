@@ -1,6 +1,7 @@
 """Batch's semantics of a multi-node job's life, each with real processes."""
 
 import pytest
+from botocore.exceptions import ClientError
 
 from muster_cli.local.executor import ExecutorSettings
 
@@ -138,6 +139,15 @@ class TestShortGrace:
         job_id = cloud.start(self.IGNORE + "wait('ready1') if main else hang()")
         assert cloud.wait(job_id)["status"] == "SUCCEEDED"
         assert cloud.node(job_id, 1)["container"]["exitCode"] == 137
+
+    def test_a_node_that_does_not_die_is_given_up(self, cloud, monkeypatch):
+        monkeypatch.setattr("muster_cli.local.executor.attempt.KILL_SECONDS", 0.1)
+        monkeypatch.setattr("muster_cli.local.executor.node.Node._on_end", lambda *_: None)
+        job_id = cloud.start("mark('up'); hang()", nodes=1)
+        cloud.marked("up")
+        cloud.batch.terminate_job(jobId=job_id, reason="enough")
+        assert cloud.wait(job_id)["status"] == "FAILED"
+        assert cloud.node(job_id, 0)["statusReason"] == "lost: the node did not die of SIGKILL"
 
     def test_to_all_by_terminate(self, cloud):
         job_id = cloud.start(self.IGNORE + "hang()")
@@ -408,3 +418,14 @@ def test_a_container_job_runs_as_one_node(cloud):
     names = ["AWS_BATCH_CE_NAME", "AWS_BATCH_JOB_ATTEMPT", "AWS_BATCH_JOB_ID", "AWS_BATCH_JQ_NAME"]
     assert cloud.lines(job_id) == [str(names)]
     assert cloud.batch.describe_jobs(jobs=[f"{job_id}#0"])["jobs"] == []
+    (row,) = cloud.batch.list_jobs(jobQueue="queue", jobStatus="SUCCEEDED")["jobSummaryList"]
+    assert row["container"] == {"exitCode": 0}
+    assert cloud.batch.list_jobs(multiNodeJobId=job_id)["jobSummaryList"] == []
+
+
+def test_a_pod_is_refused(cloud):
+    cloud.queue()
+    pod = {"podProperties": {"containers": [{"image": "image"}]}}
+    cloud.batch.register_job_definition(jobDefinitionName="pod", type="container", eksProperties=pod)
+    with pytest.raises(ClientError, match="the local cloud runs containers on EC2 alone"):
+        cloud.submit("pod")

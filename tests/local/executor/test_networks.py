@@ -15,6 +15,7 @@ import pytest
 from muster_cli.local.executor import Executor, ExecutorSettings, networks
 from muster_cli.local.executor.networks import NetworkError, namespaces
 from muster_cli.local.executor.networks.base import NodeNetwork, rendezvous_variables
+from muster_cli.local.executor.networks.forwarder import Forwarder
 from muster_cli.local.executor.networks.loopback import LoopbackNetwork
 from muster_cli.local.executor.networks.ports import FIRST_PORT, PORTS, PortNetwork
 
@@ -128,6 +129,8 @@ say(json.dumps({
     "pids": sorted(int(name) for name in os.listdir("/proc") if name.isdigit()),
     "shm": os.statvfs("/dev/shm").f_blocks * os.statvfs("/dev/shm").f_frsize,
     "groups": bool(os.listdir("/sys/fs/cgroup")),
+    "name": socket.getnameinfo(("::ffff:" + addresses[0], 1), socket.NI_NAMEREQD)[0],
+    "families": sorted({int(item[0]) for item in socket.getaddrinfo(socket.gethostname(), 1)}),
     "main": socket.gethostbyname("ip-" + os.environ.get(
         "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS", addresses[0]).replace(".", "-")),
 }))
@@ -142,6 +145,8 @@ mark(f"up{node}"), wait("up0"), wait("up1")
             assert seen["interfaces"] == seen["sys"] == ["eth0", "lo"]
             assert seen["hostname"] == seen["HOSTNAME"] == f"ip-{address.replace('.', '-')}"
             assert seen["addresses"] == [address]
+            assert seen["name"] == f"{seen['hostname']}.ec2.internal"
+            assert seen["families"] == [socket.AF_INET]
             assert seen["local"] == address
             assert seen["pids"] == [1, 2], "an init and the program"
             assert seen["shm"] == 16 * 1024 * 1024
@@ -304,6 +309,25 @@ def test_leftovers_of_an_earlier_cloud_are_removed(port):
         assert _ours("0000000c") == ["muster-0000000c-0", "muster-0000000c-switch"]
     finally:
         network.close()
+
+
+def test_a_forwarder_whose_cloud_is_gone():
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    listener = socket.create_server(("127.0.0.2", 0))
+    name = listener.getsockname()
+    forwarder = Forwarder(listener, port)
+    with socket.create_connection(name, 5) as client:
+        assert client.recv(1) == b""
+    forwarder.close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(name, 5)
+
+
+def test_a_namespace_that_cannot_be_entered(monkeypatch):
+    monkeypatch.setattr(namespaces, "namespace_path", lambda _: "/dev/null")
+    with pytest.raises(OSError, match="setns"):
+        namespaces.listen_in("x", "127.0.0.1", 0)
 
 
 def test_ip_says_what_failed():

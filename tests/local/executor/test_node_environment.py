@@ -1,11 +1,13 @@
 """Batch's variables, exactly; and what else a node is told."""
 
 import json
+import os
 
 import pytest
 from botocore.exceptions import ClientError
 
 from muster_cli.local.executor.environment import NodeIdentity, batch_variables, node_environment
+from muster_cli.local.executor.plan import thread_share
 
 SHOW = (
     "say(json.dumps(dict(os.environ))); mark(f'shown{node}')\nif main: [wait(f'shown{i}') for i in range(3)]"
@@ -102,7 +104,23 @@ def test_real_nodes(cloud, monkeypatch):
         assert item["OF_THE_IMAGE"] == item["OF_THE_JOB"] == "yes"
         assert item["PATH"].endswith("/bin:/opt/image/bin"), "the interpreter's folder comes first"
         assert item["AWS_ENDPOINT_URL"] == "http://127.0.0.1:40000"
+        assert int(item["OMP_NUM_THREADS"]) == max(1, os.cpu_count() // 3)
         assert item["HOME"].startswith(str(cloud.executor.shared.jobs))
+
+
+@pytest.mark.parametrize(
+    ("cpus", "nodes", "accelerators", "expected"), [(2, 2, 0, 1), (16, 2, 0, 8), (16, 2, 8, 1), (16, 1, 4, 4)]
+)
+def test_threads_are_shared_out(monkeypatch, cpus, nodes, accelerators, expected):
+    monkeypatch.setattr(os, "cpu_count", lambda: cpus)
+    assert thread_share(nodes, accelerators) == expected
+
+
+def test_the_jobs_own_threads_win(cloud):
+    own = [{"name": "OMP_NUM_THREADS", "value": "77"}]
+    job_id = cloud.start("say(os.environ['OMP_NUM_THREADS'])", nodes=1, environment=own)
+    cloud.wait(job_id)
+    assert cloud.lines(job_id, 0) == ["77"]
 
 
 def test_overrides_reach_the_nodes_of_their_range(cloud):

@@ -115,7 +115,7 @@ def _model(rules, code, reason, status):
 
 
 @settings(
-    max_examples=300, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 @given(st.lists(_RULE, max_size=5), st.one_of(st.none(), st.sampled_from([1, 7, 17, 71])), _TEXT, _TEXT)
 def test_rules_against_a_model(rules, code, reason, status):

@@ -382,3 +382,25 @@ def test_the_bootstrap_parameter_is_read(tmp_path):
     path = tmp_path / "t.json"
     path.write_text(json.dumps(template(A=group("a"))))
     assert load(path) == template(A=group("a"))
+
+
+# --- templates ----------------------------------------------------------------------------------
+
+
+def test_a_template_may_be_yaml():
+    body = "Resources:\n  A:\n    Type: AWS::Logs::LogGroup\n    Properties:\n      LogGroupName: !Sub '${AWS::StackName}-a'\n"
+    client("cloudformation").create_stack(StackName="Muster", TemplateBody=body)
+    assert log_groups() == {"Muster-a": None}
+
+
+@pytest.mark.parametrize("body", ["[]", "{", "a: [", "just words"])
+def test_what_is_no_template_is_refused(body):
+    with pytest.raises(ClientError) as caught:
+        client("cloudformation").create_stack(StackName="Muster", TemplateBody=body)
+    assert caught.value.response["Error"]["Code"] == "ValidationError"
+
+
+def test_a_secret_reference_without_a_key_is_the_whole_secret():
+    client("secretsmanager").create_secret(Name="plain", SecretString="word")
+    deploy_well(template(A=group("{{resolve:secretsmanager:plain}}")))
+    assert log_groups() == {"word": None}

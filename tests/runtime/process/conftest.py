@@ -17,7 +17,9 @@ import muster_runtime
 from muster_core.contract import VERDICT_MARKER
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
-SOURCES = os.pathsep.join(str(Path(package.__file__).parent.parent) for package in (muster_core, muster_runtime))
+SOURCES = os.pathsep.join(
+    str(Path(package.__file__).parent.parent) for package in (muster_core, muster_runtime)
+)
 MARK = "TEST_MARK"
 PATIENCE = 30.0  # seconds; for a loaded machine, not a measure
 
@@ -50,7 +52,7 @@ def marked(mark):
 class Agent:
     """One node's agent."""
 
-    def __init__(self, index, log, argv, environ, cwd, pipe):
+    def __init__(self, index, log, argv, environ, *, cwd, pipe):
         self.index = index
         self.log = log
         with log.open("wb") as file:
@@ -133,7 +135,7 @@ class Nodes:
         path = name if "/" in name or "--no-python" in flags else str(PROGRAMS / name)
         argv = [self.python, *self.entry, "run", *flags, "--", path, *arguments]
         log = self.folder / f"node-{index}-{len(self.agents)}.log"
-        agent = Agent(index, log, argv, self.environ(index, count, main, **extra), self.folder, pipe)
+        agent = Agent(index, log, argv, self.environ(index, count, main, **extra), cwd=self.folder, pipe=pipe)
         self.agents.append(agent)
         return agent
 
@@ -165,7 +167,10 @@ def nodes(tmp_path):
 def interpreters():
     """Find the interpreters of the oldest and the newest Python that are supported, and this one."""
     found = {f"{sys.version_info[0]}.{sys.version_info[1]}": sys.executable}
-    folders = [*os.environ["PATH"].split(os.pathsep), *map(str, Path("~/.pyenv/versions").expanduser().glob("*/bin"))]
+    folders = [
+        *os.environ["PATH"].split(os.pathsep),
+        *map(str, Path("~/.pyenv/versions").expanduser().glob("*/bin")),
+    ]
     for version in ("3.9", "3.13"):
         for folder in folders:
             candidate = Path(folder, f"python{version}")

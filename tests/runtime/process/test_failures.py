@@ -164,7 +164,9 @@ def test_a_program_that_cannot_be_run(nodes, tmp_path):
     program.chmod(0o755)
     main, child = nodes.start_all(2, str(program), "--no-python")
     assert (main.code(), child.code()) == (78, 78)
-    assert "exec format error; is it in the image and executable?" in main.verdict()["first_failure"]["reason"]
+    assert (
+        "exec format error; is it in the image and executable?" in main.verdict()["first_failure"]["reason"]
+    )
 
 
 def test_a_contradicting_environment(nodes):

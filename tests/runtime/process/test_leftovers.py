@@ -19,7 +19,10 @@ def test_children_of_a_failed_rank_are_gone(nodes, running, eventually):
     main, child = nodes.start_all(2, "hang.py")
     for agent in (main, child):
         agent.says("pids ")
-    pids = [[int(pid) for line in agent.lines() if line.startswith("pids") for pid in line.split()[1:]] for agent in (main, child)]
+    pids = [
+        [int(pid) for line in agent.lines() if line.startswith("pids") for pid in line.split()[1:]]
+        for agent in (main, child)
+    ]
     os.kill(pids[1][0], signal.SIGKILL)
     assert (main.code(), child.code()) == (137, 137)
     assert not any(map(running, pids[0] + pids[1]))
@@ -38,7 +41,9 @@ def test_endless_output_goes_through_whole(nodes):
 
 def test_a_failure_after_endless_output_keeps_the_verdict_small(nodes, tmp_path):
     program = tmp_path / "noisy.py"
-    program.write_text("import os\nfor _ in range(99): print('\\u20ac' * 5000)\nraise ValueError('\\u20ac' * 5000)\n")
+    program.write_text(
+        "import os\nfor _ in range(99): print('\\u20ac' * 5000)\nraise ValueError('\\u20ac' * 5000)\n"
+    )
     (main,) = nodes.start_all(1, str(program), PYTHONIOENCODING="utf-8")
     assert main.code() == 1
     line = main.log.read_bytes().splitlines(keepends=True)[-1]
@@ -70,7 +75,7 @@ def test_a_reader_that_is_slow_does_not_stop_the_heartbeat(nodes, eventually):
 def test_a_closed_standard_output_is_survived(nodes):
     (main,) = nodes.start_all(1, "print_env.py")
     assert main.code() == 0
-    shell = f'exec "$0" "$@" >&- 2>&- <&-'
+    shell = 'exec "$0" "$@" >&- 2>&- <&-'
     argv = [nodes.python, "-m", "muster_runtime", "run", "--", str(main.process.args[-1])]
     pid = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", shell, *argv], nodes.environ(0, 1))
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

@@ -1,5 +1,7 @@
 """Leaves a daemon in a session of its own behind, and one that ended at once."""
 
+# ruff: noqa: T201
+
 import os
 import time
 

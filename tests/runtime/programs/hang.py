@@ -1,5 +1,7 @@
 """Runs until it is killed; tells its process id, and of a child that would outlive it."""
 
+# ruff: noqa: T201
+
 import os
 import subprocess
 import sys

@@ -1,5 +1,7 @@
 """Does not end by SIGTERM."""
 
+# ruff: noqa: T201
+
 import signal
 import time
 

@@ -1,5 +1,7 @@
 """Prints its environment, sorted, as JSON."""
 
+# ruff: noqa: T201
+
 import json
 import os
 

@@ -1,5 +1,7 @@
 """Saves and ends well when it is asked to; passes on that it got a user signal."""
 
+# ruff: noqa: T201
+
 import signal
 import sys
 import time

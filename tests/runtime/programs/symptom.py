@@ -1,5 +1,7 @@
 """Rank 0 dies of its peer before the peer, which is the cause, has ended."""
 
+# ruff: noqa: T201
+
 import os
 import sys
 import time

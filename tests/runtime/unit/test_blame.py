@@ -46,7 +46,12 @@ def test_nothing_settles_to_nothing():
 @pytest.mark.parametrize(
     ("candidate", "answer"),
     [
-        (failure(0, 1, "NCCL WARN ... ncclRemoteError: remote process exited or there was a network error"), True),
+        (
+            failure(
+                0, 1, "NCCL WARN ... ncclRemoteError: remote process exited or there was a network error"
+            ),
+            True,
+        ),
         (failure(0, 1, "ConnectionResetError: [Errno 104]"), True),
         (failure(0, 75, "the connection was closed by peer: Connection reset by peer", rank=None), False),
         (failure(0, 1, "Connection reset by peer", *["later line"] * 20), False),

@@ -69,8 +69,10 @@ def test_problems_are_told_all_at_once():
             {"flush": "soon", "stop": "nan"},
         )
     assert list(caught.value.problems) == [
-        "MUSTER_CONTRACT must be 1, the contract that this runtime speaks; deploy the definition and its image by the "
-        "same muster-cdk, got '2'",
+        (
+            "MUSTER_CONTRACT must be 1, the contract that this runtime speaks; deploy the definition and its image by the "
+            "same muster-cdk, got '2'"
+        ),
         "MUSTER_PEER_TIMEOUT must be a number of seconds above 0, got '-1'",
         "--stop-timeout must be a number of seconds above 0, got 'nan'",
         "--flush-timeout must be a number of seconds above 0, got 'soon'",
@@ -96,7 +98,9 @@ def test_malformed_ranges(text, problem):
 
 
 def test_unknown_variables_get_a_warning_with_a_guess():
-    assert unknown_variables({"MUSTER_PEER_TIMEOUTS": "1", "MUSTER_STOP_TIMEOUT": "1", "MUSTER_ZZZ": "", "OTHER": ""}) == [
+    assert unknown_variables(
+        {"MUSTER_PEER_TIMEOUTS": "1", "MUSTER_STOP_TIMEOUT": "1", "MUSTER_ZZZ": "", "OTHER": ""}
+    ) == [
         "MUSTER_PEER_TIMEOUTS is no variable of muster's runtime; did you mean MUSTER_PEER_TIMEOUT?",
         "MUSTER_ZZZ is no variable of muster's runtime",
     ]

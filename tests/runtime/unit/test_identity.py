@@ -32,7 +32,12 @@ def test_child_id_loses_its_suffix():
 
 
 def test_main_node_may_carry_a_suffix_and_another_index():
-    environ = {**MAIN, "AWS_BATCH_JOB_ID": "0d1f#2", "AWS_BATCH_JOB_NODE_INDEX": "2", "AWS_BATCH_JOB_MAIN_NODE_INDEX": "2"}
+    environ = {
+        **MAIN,
+        "AWS_BATCH_JOB_ID": "0d1f#2",
+        "AWS_BATCH_JOB_NODE_INDEX": "2",
+        "AWS_BATCH_JOB_MAIN_NODE_INDEX": "2",
+    }
     assert identify(environ) == Node("0d1f", 1, 2, 2, 3, None)
 
 
@@ -96,13 +101,17 @@ def test_outside_batch_is_one_sentence():
         ),
         (
             {"AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS": ""},
-            ["AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS is missing: aws batch sets it on every node but the main one"],
+            [
+                "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS is missing: aws batch sets it on every node but the main one"
+            ],
         ),
         (
             {"AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS": "fd00::1"},
             [
-                "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS must be an ipv4 address, got 'fd00::1'; "
-                "networks with ipv6 alone are not supported"
+                (
+                    "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS must be an ipv4 address, got 'fd00::1'; "
+                    "networks with ipv6 alone are not supported"
+                )
             ],
         ),
     ],
@@ -126,7 +135,8 @@ def test_every_missing_variable_is_named():
 
 
 @pytest.mark.parametrize(
-    ("text", "answer"), [("10.0.0.1", True), ("10.1", False), ("", False), ("1.2.3.4.5", False), ("ä", False), ("a\0", False)]
+    ("text", "answer"),
+    [("10.0.0.1", True), ("10.1", False), ("", False), ("1.2.3.4.5", False), ("ä", False), ("a\0", False)],
 )
 def test_is_ipv4(text, answer):
     assert is_ipv4(text) is answer

@@ -20,7 +20,7 @@ def host(monkeypatch):
 
     def pretend(found, routes):
         monkeypatch.setattr(network, "interfaces", lambda: found)
-        monkeypatch.setattr(network, "_source_address", lambda target: routes.get(target))
+        monkeypatch.setattr(network, "_source_address", routes.get)
 
     return pretend
 
@@ -54,14 +54,18 @@ def test_no_usable_address_at_all(host):
     host(BATCH[:2], {})
     with pytest.raises(NetworkError) as caught:
         find_network(MAIN, Config())
-    assert str(caught.value) == "no address that other hosts reach, found lo 127.0.0.1, ecs-eth0 169.254.172.2"
+    assert (
+        str(caught.value) == "no address that other hosts reach, found lo 127.0.0.1, ecs-eth0 169.254.172.2"
+    )
     assert caught.value.exit_code == 75
 
 
 @pytest.mark.parametrize("route", [None, "127.0.0.1"])
 def test_a_child_without_route(host, route):
     host(BATCH, {"10.0.0.4": route})
-    with pytest.raises(NetworkError, match=r"no route to the main node 10\.0\.0\.4 from a usable address, found"):
+    with pytest.raises(
+        NetworkError, match=r"no route to the main node 10\.0\.0\.4 from a usable address, found"
+    ):
         find_network(CHILD, Config())
 
 
@@ -73,7 +77,9 @@ def test_a_main_node_that_nobody_can_reach_is_a_configuration_error(address):
 
 
 def test_the_local_cloud_permits_loopback():
-    assert find_network(CHILD, Config(local=Local("127.0.44.2", None))) == Network("127.0.44.2", interface_of("127.0.0.1"))
+    assert find_network(CHILD, Config(local=Local("127.0.44.2", None))) == Network(
+        "127.0.44.2", interface_of("127.0.0.1")
+    )
 
 
 def test_an_address_that_no_interface_has(host):

@@ -1,5 +1,6 @@
 """Whole lines, bounded memory, no blocking."""
 
+import contextlib
 import os
 import threading
 
@@ -57,10 +58,8 @@ def pipe():
     reader, writer = os.pipe()
     yield reader, writer
     for fd in (reader, writer):
-        try:
+        with contextlib.suppress(OSError):
             os.close(fd)
-        except OSError:
-            continue
 
 
 def test_a_slow_reader_is_waited_for_without_blocking(pipe):
@@ -72,7 +71,9 @@ def test_a_slow_reader_is_waited_for_without_blocking(pipe):
         writer.write(b"z" * (3 << 20))
         assert writer.is_full
         taken = []
-        thread = threading.Thread(target=lambda: taken.append(sum(iter(lambda: len(os.read(reader, 65536)), 0))))
+        thread = threading.Thread(
+            target=lambda: taken.append(sum(iter(lambda: len(os.read(reader, 65536)), 0)))
+        )
         thread.start()
         assert loop.run(lambda: bool(drained), 30)
         assert not writer.is_full

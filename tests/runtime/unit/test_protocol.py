@@ -10,7 +10,14 @@ from muster_core.contract import Failure
 from muster_runtime.agent.errors import ProtocolError, RefusedError
 from muster_runtime.agent.rendezvous import messages
 from muster_runtime.agent.rendezvous.authentication import job_key, mac, session_keys
-from muster_runtime.agent.rendezvous.messages import Message, decode, encode, failure_of, optional_failure, printable
+from muster_runtime.agent.rendezvous.messages import (
+    Message,
+    decode,
+    encode,
+    failure_of,
+    optional_failure,
+    printable,
+)
 from muster_runtime.agent.rendezvous.protocol import (
     HEADER_SIZE,
     MAGIC,
@@ -95,7 +102,11 @@ def test_messages_survive_any_cut(data):
     [
         (MemberSession(KEY, Claim("job", 2, 3)), "job", "node of attempt 2, this is attempt 1"),
         (MemberSession(KEY, Claim("other\n", 1, 3)), "job", "node of job 'other?', this is another"),
-        (MemberSession(KEY, Claim("job", 1, 3, contract=9)), "contract", "node 3 speaks contract 9, the job 1"),
+        (
+            MemberSession(KEY, Claim("job", 1, 3, contract=9)),
+            "contract",
+            "node 3 speaks contract 9, the job 1",
+        ),
         (MemberSession(job_key("guess", "job", 1), CLAIM), "secret", "the job's secret differs"),
         (MemberSession(job_key(None, "job", 1), CLAIM), "secret", "the job's secret differs"),
     ],
@@ -170,8 +181,9 @@ def test_garbage_is_refused_by_name_and_never_kept(first, second):
         try:
             assert list(session.receive(first)) == []
             assert list(session.receive(second)) == []
-        except ProtocolError as error:
-            assert str(error)
+        except ProtocolError as refusal:
+            said = str(refusal)
+            assert said
         assert len(session._frames._buffer) <= 400
         assert not session.proved
 
@@ -207,7 +219,9 @@ def test_a_stranger_s_limit_is_small_and_a_member_s_is_not():
         list(joined()[1].receive(MAGIC + (MEMBER_LIMIT + 1).to_bytes(4, "big")))
 
 
-@pytest.mark.parametrize("stream", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00", b"M\x00", b"SSH-2.0-x\r\n"])
+@pytest.mark.parametrize(
+    "stream", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00", b"M\x00", b"SSH-2.0-x\r\n"]
+)
 def test_other_protocols_are_refused_at_their_first_bytes(stream):
     with pytest.raises(ProtocolError, match="the peer does not speak muster's protocol"):
         list(coordinator().receive(stream))
@@ -221,12 +235,18 @@ JSON = st.recursive(
 )
 
 
-@given(JSON | st.fixed_dictionaries({"kind": st.sampled_from(sorted(messages.SHAPES))}, optional={"node": JSON, "code": JSON}))
+@given(
+    JSON
+    | st.fixed_dictionaries(
+        {"kind": st.sampled_from(sorted(messages.SHAPES))}, optional={"node": JSON, "code": JSON}
+    )
+)
 def test_any_json_is_a_message_or_a_named_refusal(value):
     try:
         message = decode(json.dumps(value).encode(), frozenset(messages.SHAPES))
-    except ProtocolError as error:
-        assert str(error)
+    except ProtocolError as refusal:
+        said = str(refusal)
+        assert said
     else:
         assert message.kind in messages.SHAPES
 
@@ -256,7 +276,7 @@ def test_refusals_have_a_name(body, reason):
 
 def test_a_text_has_a_limit():
     body = encode(messages.JOIN, node=3, address="a" * 4097, host="h", slots=1, container="c")
-    with pytest.raises(ProtocolError, match="join.address is longer than 4096"):
+    with pytest.raises(ProtocolError, match=r"join\.address is longer than 4096"):
         decode(body, messages.MEMBER_SAYS)
 
 

@@ -11,7 +11,7 @@ from muster_runtime.agent.config import Config, Local
 from muster_runtime.agent.errors import LaunchError, NetworkError
 from muster_runtime.agent.network import Network
 from muster_runtime.agent.rendezvous.roster import Facts, make_roster
-from muster_runtime.launchers import load
+from muster_runtime.launchers import load, torch
 from muster_runtime.launchers.base import Job
 
 NETWORK = Network("10.0.0.2", "ens5")
@@ -26,7 +26,9 @@ def log():
 @pytest.fixture
 def make(log):
     def launcher(options=None, environ=None, config=None, program=("train.py", "--epochs", "5")):
-        return load("torch")(Job("0d1f", options or {}, program, environ or {}, config or Config(), log.append))
+        return load("torch")(
+            Job("0d1f", options or {}, program, environ or {}, config or Config(), log.append)
+        )
 
     return launcher
 
@@ -94,11 +96,15 @@ def test_the_secret_and_the_agent_store_are_not_passed_on(make):
 
 def test_contradictions_are_named_with_both_values(make):
     with pytest.raises(LaunchError) as caught:
-        make(environ={"RANK": "9", "MASTER_ADDR": "localhost", "WORLD_SIZE": "3"}).programs(roster(1), 1, NETWORK)
+        make(environ={"RANK": "9", "MASTER_ADDR": "localhost", "WORLD_SIZE": "3"}).programs(
+            roster(1), 1, NETWORK
+        )
     assert list(caught.value.problems) == [
         "RANK is set to '9' in the job's environment, this process needs '1'; remove it from the image or the definition",
-        "MASTER_ADDR is set to 'localhost' in the job's environment, this process needs '10.0.0.2'; "
-        "remove it from the image or the definition",
+        (
+            "MASTER_ADDR is set to 'localhost' in the job's environment, this process needs '10.0.0.2'; "
+            "remove it from the image or the definition"
+        ),
     ]
     assert caught.value.exit_code == 78
 
@@ -132,7 +138,9 @@ def test_a_missing_program_is_found_early(make, tmp_path, monkeypatch):
 
 
 def test_a_missing_executable_is_found_early(make):
-    with pytest.raises(LaunchError, match="program 'train.py' is not in the image's PATH, or is not executable"):
+    with pytest.raises(
+        LaunchError, match=r"program 'train\.py' is not in the image's PATH, or is not executable"
+    ):
         make({"no_python": True}, environ={"PATH": "/nowhere"}).check()
     make({"no_python": True}, program=("/bin/sh",)).check()
     with pytest.raises(LaunchError, match="--module and --no-python exclude each other"):
@@ -166,10 +174,12 @@ def test_the_local_cloud_s_range_is_kept_and_the_rendezvous_port_spared(make, ta
     assert make(config=free).share(Network("127.0.77.1", "lo")) == {"master_port": 2}
 
 
-def test_the_default_is_torch_s_or_a_neighbour(make):
-    address = Network("127.0.78.1", "lo")
-    assert make().share(address) == {"master_port": 29500}
-    with socket.socket() as listener:
-        listener.bind((address.address, 29500))
-        listener.listen()
-        assert make().share(address) == {"master_port": 29501}
+def test_the_default_is_torch_s_or_a_neighbour(make, monkeypatch):
+    taken = set()
+    monkeypatch.setattr(torch, "_is_free", lambda _, port: port not in taken)
+    assert make().share(HERE) == {"master_port": 29500}
+    taken.update({29500, 29501})
+    assert make().share(HERE) == {"master_port": 29502}
+    taken.update(range(29500, 29600))
+    with pytest.raises(NetworkError, match=r"port 29500 of 127\.0\.0\.1 is taken"):
+        make().share(HERE)

@@ -74,7 +74,10 @@ def test_the_given_verdict_is_left_as_it_was():
     st.lists(st.text(max_size=3000), max_size=30),
     st.text(max_size=20000),
     st.text(max_size=3000),
-    st.lists(st.builds(row, st.integers(0, 999), st.sampled_from([None, 0, 1]), st.text(max_size=500)), max_size=100),
+    st.lists(
+        st.builds(row, st.integers(0, 999), st.sampled_from([None, 0, 1]), st.text(max_size=500)),
+        max_size=100,
+    ),
 )
 def test_any_text_fits(lines, reason, name, nodes):
     line = verdict_line(verdict(failure(*lines, reason=reason, host=name), nodes, job=name))

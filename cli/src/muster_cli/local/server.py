@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import json
 import logging
 import os
@@ -93,7 +94,8 @@ def running(state: StateFolder, port: int, image_map: Mapping[str, Path]) -> Ite
         with _listen(port) as listener:
             record = _record(state, listener.getsockname()[1])
             os.environ.update(_environment_for(record, state))
-            executor = _start_executor(state, record.port, image_map)
+            with _no_collection():
+                executor = _start_executor(state, record.port, image_map)
             try:
                 with _serving(listener, record):
                     state.write_record(record)
@@ -105,6 +107,17 @@ def running(state: StateFolder, port: int, image_map: Mapping[str, Path]) -> Ite
                 state.record_path.unlink(missing_ok=True)
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from looking through moto's tables: a third of the start."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _listen(port: int) -> socket.socket:

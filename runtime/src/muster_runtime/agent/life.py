@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Iterator
 from muster_core.contract import EXIT_SOFTWARE, SIGNAL_BASE, Failure
 from muster_runtime.agent.errors import MusterError
 from muster_runtime.agent.rendezvous.group import Group, node_failure
+from muster_runtime.agent.verdict import shortened
 
 if TYPE_CHECKING:
     from muster_runtime.agent.identity import Node
@@ -57,9 +58,12 @@ class Life:
     def _fail(self, code: int, reason: str) -> None:
         self.code = self.code or code
         self._writer.log(f"error: {reason}")
-        self._group.report(
+        self._report(
             node_failure(self._node.node_index, self._host, code, f"node {self._node.node_index}: {reason}")
         )
+
+    def _report(self, failure: Failure) -> None:
+        self._group.report(shortened(failure))
 
     def take_signal(self, number: int) -> None:
         """Act on a signal that this process got."""
@@ -83,7 +87,7 @@ class Life:
             self._writer.log(reason)
             return
         self._writer.log(f"error: {reason}")
-        self._group.report(
+        self._report(
             Failure(
                 node=self._node.node_index,
                 rank=rank.number,

@@ -94,16 +94,20 @@ def signal_group(group: int, number: int) -> bool:
     return True
 
 
-def kill_orphans(spare: int) -> None:
+def kill_orphans(spare: int) -> bool:
     """Kill what ranks have left behind in sessions of their own; Linux alone can tell.
 
     Args:
         spare: the process id of a child that stays.
+
+    Returns:
+        Whether there was any; their own children then become orphans in turn.
     """
-    for pid in _children():
-        if pid != spare:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+    orphans = [pid for pid in _children() if pid != spare]
+    for pid in orphans:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    return bool(orphans)
 
 
 def _children() -> Iterator[int]:
@@ -161,7 +165,10 @@ def _guard(reader: int) -> None:
         for fd in range(3):
             os.dup2(null, fd)
         os.dup2(reader, 3)
-        os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+        for name in os.listdir("/dev/fd"):  # noqa: PTH208  the limit may be a thousand million
+            if int(name) > 3:  # noqa: PLR2004
+                with contextlib.suppress(OSError):
+                    os.close(int(name))
         _wait_for_end(3)
     finally:
         os._exit(0)

@@ -29,6 +29,9 @@ LAST_WIDTH = 400
 """Characters of such a line."""
 
 _PIECE = 65536
+_DRAIN = 64  # pieces: more than a pipe holds
+_SWEEP = 2.0  # seconds
+_BETWEEN_SWEEPS = 0.01
 _UNKILLABLE = 5.0  # seconds after SIGKILL until a process that hangs in the kernel is given up
 
 
@@ -51,6 +54,8 @@ class Rank:
         self.lines = lines
         self.code: int | None = None
         """Exit code, None while it runs."""
+        self.left_some = False
+        """Whether processes of its group were there when it ended."""
 
     def last_lines(self) -> list[str]:
         """Give the last lines of its output."""
@@ -177,7 +182,11 @@ class Supervisor:
         rank.process.returncode = code  # it was reaped here, not by subprocess
         if code and not self.code:
             self.code = code
-        for _ in range(64):  # what it said last; its children may hold the pipe open for ever
+        rank.left_some = signal_group(rank.process.pid, 0)  # asked now: later the number may be another's
+        self._drain(rank)
+
+    def _drain(self, rank: Rank) -> None:
+        for _ in range(_DRAIN):  # what it said last; its children may hold the pipe open for ever
             if not self._read(rank):
                 break
 
@@ -218,10 +227,12 @@ class Supervisor:
     def sweep(self) -> None:
         """Kill what the ranks have left behind, and read the last of their output."""
         for pid, rank in self._ranks.items():
-            signal_group(pid, signal.SIGKILL)
-            while self._read(rank):
-                pass
+            if rank.left_some:
+                signal_group(pid, signal.SIGKILL)
+        deadline = now() + _SWEEP
+        while self._guardian is not None and kill_orphans(self._guardian.pid) and now() < deadline:
+            self.reap()
+            self._loop.run(lambda: False, _BETWEEN_SWEEPS)
+        for rank in self._ranks.values():
+            self._drain(rank)
             self._hang_up(rank)
-        if self._guardian is not None:
-            kill_orphans(self._guardian.pid)
-        self.reap()

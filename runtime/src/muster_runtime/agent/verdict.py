@@ -19,13 +19,10 @@ def verdict_line(verdict: Verdict) -> bytes:
     Where not all fits, the oldest of the last lines go first, and rows of nodes that ended well.
     """
     failure = verdict["first_failure"]
-    lines = [] if failure is None else failure["lines"]
     record = Verdict(**verdict)
     record["job"], record["launcher"] = cut(verdict["job"], _NAME), cut(verdict["launcher"], _NAME)
-    record["first_failure"] = None if failure is None else _shortened(failure)
+    record["first_failure"] = None if failure is None else shortened(failure)
     record["nodes"] = []
-    if record["first_failure"] is not None:
-        record["first_failure"]["lines"] = last_that_fit(lines, _LINES)
     record["nodes"] = _rows_that_fit(verdict["nodes"], VERDICT_LIMIT - len(_write(record)))
     return _write(record)
 
@@ -38,13 +35,11 @@ def _json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _shortened(failure: Failure) -> Failure:
+def shortened(failure: Failure) -> Failure:
+    """Bound a failure, so that it fits a verdict and a message alike."""
     short = Failure(**failure)
-    short["host"], short["reason"], short["lines"] = (
-        cut(failure["host"], _NAME),
-        cut(failure["reason"], _REASON),
-        [],
-    )
+    short["host"], short["reason"] = cut(failure["host"], _NAME), cut(failure["reason"], _REASON)
+    short["lines"] = last_that_fit(failure["lines"], _LINES)
     return short
 
 

@@ -221,7 +221,7 @@ class Attempt:
             for state in self._control.nodes:
                 if state.current is None or state.current.number != self._number:
                     state.begin(self._number)
-                    state.end(None, states.NEVER_STARTED)
+                    state.end(None, self.stopped_for or states.NEVER_STARTED)
                 elif not state.current.ended:
                     _log.error("node %d of job %s did not die", state.index, self._job.job_id)
                     state.end(None, "lost: the node did not die of SIGKILL")

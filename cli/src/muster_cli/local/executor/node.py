@@ -139,7 +139,7 @@ class Node:
         hostname = self.place.hostname if self.place.namespace else ""
         return plan.with_interpreter(
             environment.node_environment(
-                base=plan.base_environment(home, temporary, hostname),
+                base=plan.base_environment(home, temporary, hostname, self._threads()),
                 image=root.environment,
                 user=plan.user_environment(self._container),
                 secrets=secrets.resolve(
@@ -155,6 +155,9 @@ class Node:
             )
         )
 
+    def _threads(self) -> int:
+        return plan.thread_share(self._job.num_nodes, plan.resources(self._container)["GPU"])
+
     def _temporary(self) -> Path:
         """TMPDIR, in the node's folder if its path leaves room for the sockets that programs make there."""
         folder = self._folder / "tmp"
@@ -167,8 +170,11 @@ class Node:
     def _hosts(self) -> Path:
         """The node's /etc/hosts: the names of all nodes, which a VPC's name server would know."""
         path = self._folder / "hosts"
-        names = [f"{place.address} {place.hostname}" for place in self._places.values()]
-        lines = ["127.0.0.1 localhost", *names]
+        lines = ["127.0.0.1 localhost"]
+        for place in self._places.values():
+            full = f"{place.hostname}.ec2.internal"
+            # sockets for both families ask for the mapped address; its short name stays an IPv4 one
+            lines += [f"{place.address} {place.hostname} {full}", f"::ffff:{place.address} {full}"]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return path
 

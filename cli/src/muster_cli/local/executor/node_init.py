@@ -35,7 +35,9 @@ CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = (
     0x40000000,
 )
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+PR_SET_PDEATHSIG, PR_SET_KEEPCAPS, PR_SET_CHILD_SUBREAPER = 1, 8, 36
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH = 47, 2, 2
+LINUX_CAPABILITY_VERSION_3 = 0x20080522
 SWEEP_SECONDS = 5.0
 """How long processes that a program left behind may take to die of SIGKILL."""
 CANNOT_START = 127
@@ -144,14 +146,36 @@ def _ids(user: str) -> tuple[int, int]:
     return uid, gid
 
 
-def _become(user: str) -> None:
+def _become(user: str, env: dict[str, str]) -> None:
     """Take on a user's identity; only root can, so elsewhere everybody stays who they are."""
     if not user or os.geteuid() != 0:
         return
     uid, gid = _ids(user)
+    for name in ("HOME", "TMPDIR"):
+        if name in env:
+            os.chown(env[name], uid, gid)
     os.setgroups([])
     os.setgid(gid)
+    if uid == 0:
+        return
+    if sys.platform == "linux":
+        _libc("prctl", PR_SET_KEEPCAPS, 1, 0, 0, 0)
     os.setuid(uid)
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # root of a container may lack it
+            _keep_sight()
+
+
+def _keep_sight() -> None:
+    """Keep the right to read files and to enter folders, and no other right of root's.
+
+    In a container everything lies below a root that all may enter; here it lies below folders of
+    whoever started the cloud, closed to other users.
+    """
+    bit = 1 << CAP_DAC_READ_SEARCH
+    header = (ctypes.c_uint32 * 2)(LINUX_CAPABILITY_VERSION_3, 0)
+    _libc("capset", header, (ctypes.c_uint32 * 6)(bit, bit, bit, 0, 0, 0))
+    _libc("prctl", PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0)
 
 
 def _execute(plan: Plan) -> NoReturn:
@@ -160,7 +184,7 @@ def _execute(plan: Plan) -> NoReturn:
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    _become(plan["user"])
+    _become(plan["user"], plan["env"])
     os.chdir(plan["cwd"])
     os.execvpe(plan["argv"][0], plan["argv"], plan["env"])  # noqa: S606  the program, without a shell
 
@@ -269,11 +293,22 @@ def hold(commands: socket.socket, child: int, plan: Plan) -> int:
     woken.setblocking(False)
     signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    try:
+        return _await_end(commands, waking, child, plan)
+    finally:
+        signal.set_wakeup_fd(-1)  # before it is closed: orphans may still end
+        waking.close()
+        woken.close()
+
+
+def _await_end(commands: socket.socket, waking: socket.socket, child: int, plan: Plan) -> int:
     watched = [waking, commands]
     while True:
-        pid, status = os.waitpid(child, os.WNOHANG)
-        if pid:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == child:
             return _code(status)
+        if pid:
+            continue  # an orphan
         ready, _, _ = select.select(watched, [], [], 1.0)
         if waking in ready:
             waking.recv(512)

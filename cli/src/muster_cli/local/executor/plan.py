@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
@@ -91,16 +92,35 @@ def stop_signal(name: str | None) -> int:
     return signal.Signals["SIG" + name.upper().removeprefix("SIG")].value
 
 
-def base_environment(home: Path, temporary: Path, hostname: str) -> dict[str, str]:
-    """Return what every node has, whatever its image says.
+def thread_share(nodes: int, accelerators: int) -> int:
+    """Return the OpenMP threads of one process: its share of this machine, at least one.
+
+    Every process of every node thinks that the machine is its own; threads that wait for one another
+    spin, and training on two cores then takes ten times as long.
+
+    Args:
+        nodes: Nodes of the job.
+        accelerators: GPUs of a node: there will be a process for each.
+    """
+    return max(1, (os.cpu_count() or 1) // (nodes * max(1, accelerators)))
+
+
+def base_environment(home: Path, temporary: Path, hostname: str, threads: int) -> dict[str, str]:
+    """Return what every node has unless its image or its job says otherwise.
 
     Args:
         home: HOME, inside the node's folder.
         temporary: TMPDIR, likewise, so that nothing is left in the host's.
         hostname: HOSTNAME; empty where the node shares the host's.
+        threads: OMP_NUM_THREADS.
     """
     programs = Path(sys.executable).parent
-    variables = {"PATH": f"{programs}:{_SYSTEM_PATH}", "HOME": str(home), "TMPDIR": str(temporary)}
+    variables = {
+        "PATH": f"{programs}:{_SYSTEM_PATH}",
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
+        "OMP_NUM_THREADS": str(threads),
+    }
     return {**variables, "HOSTNAME": hostname} if hostname else variables
 
 

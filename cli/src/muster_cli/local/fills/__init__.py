@@ -38,10 +38,11 @@ def install(executor: Callable[[], Executor] | None = None) -> None:
         s3,
         secretsmanager,
     )
-    from muster_cli.local.fills.cloudformation import requests, stacks  # noqa: PLC0415
+    from muster_cli.local.fills.cloudformation import change_sets, requests, stacks  # noqa: PLC0415
 
     for module in (
         stacks,
+        change_sets,
         requests,
         batch_definitions,
         batch_environments,

@@ -159,6 +159,7 @@ def _delete(self: BatchBackend, compute_environment_name: str) -> None:
     if any(environment in queue.environments for queue in self._job_queues.values()):
         raise ClientException("Cannot delete, found existing JobQueue relationship")
     stock(BatchBackend, "delete_compute_environment")(self, compute_environment_name)
+    self.ecs_backend.clusters.pop(environment.ecs_name, None)  # moto lists an inactive one for ever
 
 
 class _Environment(Fill):

@@ -104,6 +104,12 @@ class _Vpc(StockFill):
         self._set_dns(site, resource, new)
         return super().update(site, resource, {**new, "Tags": []}, new)
 
+    def delete(self, site: Site, resource: Any, properties: Properties) -> None:  # noqa: ANN401
+        super().delete(site, resource, properties)
+        acls = ec2(site).network_acls  # moto leaves the VPC's own behind
+        for name in [name for name, acl in acls.items() if acl.vpc_id == physical_id_of(resource)]:
+            del acls[name]
+
     @staticmethod
     def _set_dns(site: Site, vpc: Any, properties: Properties) -> None:  # noqa: ANN401
         support = str(properties.get("EnableDnsSupport", True)).lower()

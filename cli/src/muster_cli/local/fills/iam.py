@@ -71,7 +71,7 @@ class _Role(StockFill):
         resource.assume_role_policy_document = _text(new["AssumeRolePolicyDocument"])
         resource.description = new.get("Description", "")
         resource.max_session_duration = int(new.get("MaxSessionDuration", 3600))
-        resource.tags = {tag["Key"]: tag for tag in new.get("Tags", [])}
+        resource.tags = list(new.get("Tags", []))
         self._update_policies(site, resource, old, new)
         return resource
 

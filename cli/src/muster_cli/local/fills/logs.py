@@ -1,4 +1,4 @@
-"""Log groups with their retention, which moto drops, and the ARN that CloudFormation gives."""
+"""Log groups that change in place: moto has no update of them, and a replacement loses the logs."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from moto.secretsmanager.models import secretsmanager_backends
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _DEFAULT_LENGTH = 32
 """Secrets Manager's own."""
 _VALUE = ("SecretString", "GenerateSecretString")
-_BESIDE = ("Description", "KmsKeyId")
 
 
 def _secrets(site: Site) -> SecretsManagerBackend:
@@ -54,16 +53,11 @@ class _Secret(Fill):
         if old.get("Name") != new.get("Name"):
             raise ReplacementError
         backend, arn = _secrets(site), resource.physical_resource_id
-        changed = any(old.get(key) != new.get(key) for key in _VALUE)
-        if changed or any(old.get(key) != new.get(key) for key in _BESIDE):
-            kept = backend.get_secret_value(arn, "", "")["SecretString"]
-            backend.update_secret(
-                arn,
-                secret_string=self._text(site, new) if changed else kept,
-                description=new.get("Description"),
-                kms_key_id=new.get("KmsKeyId"),
-                client_request_token=str(uuid.uuid4()),  # without one moto takes it for a second creation
-            )
+        if any(old.get(key) != new.get(key) for key in _VALUE):
+            token = str(uuid.uuid4())
+            backend.put_secret_value(arn, self._text(site, new), None, token, ["AWSCURRENT"])  # type: ignore[arg-type]
+        secret: Any = backend.secrets[arn]
+        secret.description, secret.kms_key_id = new.get("Description"), new.get("KmsKeyId")
         tags = {tag["Key"]: tag["Value"] for tag in new.get("Tags", [])}
         backend.untag_resource(arn, [tag["Key"] for tag in old.get("Tags", []) if tag["Key"] not in tags])
         backend.tag_resource(arn, tags)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, Mapping, NamedTuple
+from typing import TYPE_CHECKING, Mapping
 
 from muster_core.contract import EXIT_TEMPFAIL, Failure
 from muster_runtime.agent.blame import SETTLE, Blame
 from muster_runtime.agent.errors import ProtocolError
 from muster_runtime.agent.loop import Loop, now
+from muster_runtime.agent.rendezvous.admission import Member, Rules, sound
 from muster_runtime.agent.rendezvous.authentication import job_key
 from muster_runtime.agent.rendezvous.door import Door
 from muster_runtime.agent.rendezvous.group import (
@@ -51,14 +52,6 @@ _LAST_WORDS = 2.0  # seconds beyond the grace for a member to say that its proce
 _OVERDUE_BEATS = 2.5  # a peer silent for so many beats may be the cause of a symptom
 
 
-class Member(NamedTuple):
-    """A node that has joined."""
-
-    connection: Connection
-    facts: Facts
-    container: str
-
-
 class Coordinator:
     """The group, on the main node.
 
@@ -96,6 +89,7 @@ class Coordinator:
             self._admit,
             room=max(_LEAST_ROOM, 2 * node.nodes),
         )
+        self._rules = Rules(me, node.nodes)
         self._beat = loop.call_every(config.timeouts.beat, self._tick)
 
     @property
@@ -157,36 +151,22 @@ class Coordinator:
         facts = Facts(
             fields["node"], printable(fields["address"]), printable(fields["host"]), fields["slots"]
         )
-        problem = self._problem_of(connection, facts, fields["container"])
+        candidate = Member(connection, facts, fields["container"])
+        problem = self._rules.problem_of(candidate, self._members, started=bool(self._roster or self._end))
         if problem:
-            self._door.tell(f"turned away {facts.host} {facts.address}: {problem}")
-            connection.refuse(CAUSE_STARTED if self._roster else CAUSE_PLACE, problem)
+            cause = CAUSE_STARTED if self._roster else CAUSE_PLACE
+            self._door.refuse(connection, cause, f"{facts.host} {facts.address}: {problem}")
             return
         known = self._members.pop(facts.node, None)
         if known is not None:
             known.connection.close()
         self._facts[facts.node] = facts
-        self._members[facts.node] = Member(connection, facts, fields["container"])
+        self._members[facts.node] = candidate
         connection.listen(
             lambda message: self._hear(facts, message),
             lambda error: self._lose(facts, error),
         )
         self._complete()
-
-    def _problem_of(self, connection: Connection, facts: Facts, container: str) -> str | None:
-        if self._roster is not None or self._end is not None:
-            return f"the job has started, node {facts.node} comes too late"
-        if facts.node == self._me.node:
-            return f"node {facts.node} is the main node {self._me.host} {self._me.address} itself"
-        session = connection.session
-        if not 0 <= facts.node < self._node.nodes or getattr(session, "claimed", None) != facts.node:
-            return f"node {facts.node} is not of this job of {self._node.nodes} nodes"
-        if facts.slots < 1:
-            return f"node {facts.node} has no process to run"
-        known = self._members.get(facts.node)
-        if known is not None and known.container != container:
-            return f"node {facts.node} is already here: {known.facts.host} {known.facts.address}"
-        return None
 
     def _complete(self) -> None:
         if self._missing() or self._end is not None:
@@ -203,14 +183,16 @@ class Coordinator:
 
     def _hear(self, facts: Facts, message: Message) -> None:
         if message.kind == FAILED:
-            self.report(failure_of(message.fields["failure"]))
+            self.report(sound(failure_of(message.fields["failure"]), facts.node))
         elif message.kind == TERMINATE:
             self._terminate(facts, message.fields["signal"])
         elif message.kind == DONE:
             self._codes[facts.node] = message.fields["code"]
 
     def _lose(self, facts: Facts, error: ProtocolError) -> None:
-        del self._members[facts.node]
+        member = self._members.pop(facts.node, None)
+        if member is not None:
+            self._door.let_go(member.connection)
         if self._end is not None or facts.node in self._codes:
             return
         if self._roster is None:
@@ -297,7 +279,8 @@ class Coordinator:
         return self._all_gone() and not self._blame.waits
 
     def _tell_waiting(self) -> None:
-        self._log(f"waiting at the exit barrier for {nodes_text(self._working())}")
+        if self._working():
+            self._log(f"waiting at the exit barrier for {nodes_text(self._working())}")
 
     def _report_unfinished(self) -> None:
         working = self._working()

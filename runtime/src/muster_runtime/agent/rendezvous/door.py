@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import resource
 import socket
 from typing import TYPE_CHECKING, Callable
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from muster_runtime.agent.rendezvous.group import Log
     from muster_runtime.agent.rendezvous.protocol import CoordinatorSession
 
+_SPARE = 128  # descriptors for everything else
 _BACKLOG = 4096  # the kernel takes the lesser of this and somaxconn
 _HANDSHAKE = 10.0  # seconds for a greeting
 _SWEEP = 1.0
@@ -54,10 +56,12 @@ class Door:
         self._on_join = on_join
         self._room = room
         self._greeting: dict[Connection, float] = {}
+        self._leaving: list[Connection] = []
         self._refused: list[float] = []
         self._untold = 0
         self.refusals: dict[int, str] = {}
         """The last reason for which a node's claim was turned away, by the index that it claimed."""
+        _raise_descriptor_limit(room + _SPARE)
         self._socket = _listen(address)
         loop.watch(self._socket.fileno(), READ, self._accept)
         self._sweeper = loop.call_every(_SWEEP, self._sweep)
@@ -68,7 +72,7 @@ class Door:
         if self._socket.fileno() >= 0:
             self._loop.forget(self._socket.fileno())
             self._socket.close()
-        for connection in list(self._greeting):
+        for connection in [*self._greeting, *self._leaving]:
             connection.close()
         self._greeting.clear()
 
@@ -105,13 +109,24 @@ class Door:
         if message.kind == JOIN:
             self._on_join(connection, message)
         else:
-            connection.refuse(CAUSE_PROTOCOL, "the first message must be join")
+            self.refuse(connection, CAUSE_PROTOCOL, "the first message must be join")
+
+    def refuse(self, connection: Connection, cause: str, reason: str) -> None:
+        """Turn away a connection that has proved itself but may not join."""
+        connection.refuse(cause, reason)
+        self.let_go(connection)
+        self.tell(f"turned away: {reason}")
 
     def _turned_away(self, connection: Connection, peer: str, claimed: int | None, reason: str) -> None:
         self._greeting.pop(connection, None)
+        self.let_go(connection)
         if claimed is not None:
             self.refusals[claimed] = reason
         self.tell(f"turned away {peer}: {reason}")
+
+    def let_go(self, connection: Connection) -> None:
+        """See a connection off that may still have last words to send."""
+        self._leaving.append(connection)
 
     def tell(self, sentence: str) -> None:
         """Log a refusal, unless there were many of late."""
@@ -132,6 +147,7 @@ class Door:
         return False
 
     def _sweep(self) -> None:
+        self._leaving = [connection for connection in self._leaving if connection.open]
         late = [connection for connection, since in self._greeting.items() if now() - since > _HANDSHAKE]
         for connection in late:
             self._drop(connection, "no greeting came")
@@ -140,6 +156,13 @@ class Door:
         del self._greeting[connection]
         connection.close()
         self.tell(f"dropped a connection: {reason}")
+
+
+def _raise_descriptor_limit(wanted: int) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def _listen(address: tuple[str, int]) -> socket.socket:

@@ -47,7 +47,7 @@ PROGRESS = 10.0
 """Seconds between two lines that say what is waited for."""
 
 _CONNECT = 10.0  # seconds for one attempt
-_FIRST_PAUSE = 0.05
+_FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 2.0
 _LAST_WORDS = 5.0  # seconds beyond the grace for the coordinator to let this node go
 
@@ -77,6 +77,7 @@ class Membership:
         self._queue: list[bytes] = []
         self._pause = _FIRST_PAUSE
         self._obstacle = "not tried yet"
+        self._deadline = 0.0
         self._end: End | None = None
         self._left = False
         self._roster: Roster | None = None
@@ -104,6 +105,7 @@ class Membership:
 
     def join(self) -> None:
         """Reach the coordinator, join, and wait until every node has, or the job has ended."""
+        self._deadline = now() + self._timeouts.rendezvous
         deadline = self._loop.call_later(self._timeouts.rendezvous, self._too_late)
         progress = self._loop.call_every(PROGRESS, self._tell_progress)
         self._attempt()
@@ -156,6 +158,8 @@ class Membership:
 
     def _retry(self, obstacle: str) -> None:
         self._obstacle = obstacle
+        if now() >= self._deadline:  # it had joined, and has lost the coordinator since
+            self._too_late()
         jitter = 0.5 + os.urandom(1)[0] / 255  # so that a thousand nodes do not come in step
         self._loop.call_later(self._pause * jitter, self._attempt)
         self._pause = min(2 * self._pause, _LONGEST_PAUSE)
@@ -194,6 +198,8 @@ class Membership:
             self._queue.append(body)
 
     def _lose(self, error: ProtocolError) -> None:
+        if self._connection is not None:
+            self._connection.close()
         self._connection = None
         self._joined = False
         if self._left or self._end is not None:

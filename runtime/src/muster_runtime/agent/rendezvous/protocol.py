@@ -107,6 +107,8 @@ class Session:
         self._received = 0
         self.proved = False
         """Whether the peer has proved that it knows the key, just now."""
+        self.claimed: int | None = None
+        """The index that a greeting claimed, under a code of the job's key; None on a member."""
 
     def take(self) -> bytes:
         """Give the bytes that are to be sent, and forget them."""
@@ -201,8 +203,6 @@ class CoordinatorSession(Session):
         super().__init__(key, MEMBER_SAYS, MEMBER_LIMIT)
         self._job = job
         self._attempt = attempt
-        self.claimed: int | None = None
-        """The index that the peer claims, which it has proved if :attr:`proved`."""
 
     def _greet(self, code: bytes, body: bytes) -> Iterator[Message]:
         hello = decode(body, frozenset({HELLO}))
@@ -224,7 +224,9 @@ class CoordinatorSession(Session):
                 f"node {hello.fields['node']} speaks contract {contract}, the job {CONTRACT_VERSION}",
             )
         if job != self._job:
-            raise RefusedError(CAUSE_JOB, f"node of job {printable(job)!r}, this is another")  # strangers learn no id
+            raise RefusedError(
+                CAUSE_JOB, f"node of job {printable(job)!r}, this is another"
+            )  # strangers learn no id
         if attempt != self._attempt:
             raise RefusedError(CAUSE_JOB, f"node of attempt {attempt}, this is attempt {self._attempt}")
 

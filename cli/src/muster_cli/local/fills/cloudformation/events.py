@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moto.cloudformation.models import Event
+from moto.ec2.models import ec2_backends
 
 from muster_cli.local.fills.cloudformation.resources import fill_for
 
@@ -121,6 +122,7 @@ def delete_resource(stack: Stack, gone: Deployed, policy: str | None) -> bool:
         _log.warning("deleting %s", site.logical_id, exc_info=True)
         resource_event(stack, site, physical_id, "DELETE_FAILED", reason_of(error))
         return False
+    ec2_backends[site.account][site.region].tags.pop(physical_id, None)  # moto keeps those of the dead
     resource_event(stack, site, physical_id, "DELETE_COMPLETE")
     return True
 
