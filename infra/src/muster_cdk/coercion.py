@@ -5,6 +5,7 @@ Every wrong type gets our own sentence with the argument's name, never jsii's.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -78,7 +79,12 @@ def _duration(value: str | cdk.Duration, argument: str) -> cdk.Duration:
             "such as '24h', '1d12h' or '90m'; correct it"
         )
     amounts = zip(match.groups(), _SECONDS, strict=True)
-    return cdk.Duration.seconds(sum(int(amount) * unit for amount, unit in amounts if amount))
+    return _of_seconds(sum(int(amount) * unit for amount, unit in amounts if amount))
+
+
+@functools.cache
+def _of_seconds(seconds: int) -> cdk.Duration:
+    return cdk.Duration.seconds(seconds)  # a value that never changes: CDK's process is asked once
 
 
 def to_amount(value: str | cdk.Duration | None, argument: str, unit: Callable[..., float]) -> float | None:

@@ -13,6 +13,7 @@ from muster_cdk.arguments import checked
 from muster_cdk.capacity import Capacity
 from muster_cdk.coercion import to_duration, to_flag
 from muster_cdk.host_options import HostOptions, key_arn, to_options
+from muster_cdk.paths import path_of
 from muster_cdk.validation import report_of
 from muster_core.instances import EFA_ONLY, InstanceType, Nic, nics
 from muster_core.rules import Problem, host
@@ -91,7 +92,7 @@ class EfaLaunchTemplate(Construct):
         report_of(self, scope).add(_problems(instance, options, settings, root_volume_gib, body))
         self._tags = cdk.TagManager(cdk.TagType.STANDARD, "AWS::EC2::LaunchTemplate")
         for key in ("Name", CLUSTER_TAG):
-            self._tags.set_tag(key, scope.node.path, 0)
+            self._tags.set_tag(key, path_of(scope), 0)
         self.template = ec2.CfnLaunchTemplate(
             self,
             "Resource",

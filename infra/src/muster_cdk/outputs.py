@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 
+from muster_cdk.paths import path_within_stack
+
 if TYPE_CHECKING:
     from constructs import Construct
 
@@ -19,5 +21,4 @@ def add_output(construct: Construct, id: str, marker: str, value: str) -> None:
         marker: One of the contract's ``OUTPUT_`` constants.
         value: The value.
     """
-    path = construct.node.path.removeprefix(f"{cdk.Stack.of(construct).node.path}/")
-    cdk.CfnOutput(construct, id, description=f"{marker} {path}", value=value)
+    cdk.CfnOutput(construct, id, description=f"{marker} {path_within_stack(construct)}", value=value)

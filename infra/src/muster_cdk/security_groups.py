@@ -10,6 +10,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from muster_cdk.arguments import checked
+from muster_cdk.paths import path_of
 
 _PORTS = ec2.Port.tcp_range(0, 65535)
 
@@ -54,7 +55,7 @@ def open_default_group(owner: Construct, group_id: str) -> None:
     """
     stack = cdk.Stack.of(owner)
     name = "MusterDefaultGroup"
-    if owner.node.path == stack.node.path:
+    if path_of(owner) == path_of(stack):
         name += f"-{_plain(stack, group_id)}"
     if owner.node.try_find_child(name) is None:
         _open_group(Construct(owner, name), group_id)

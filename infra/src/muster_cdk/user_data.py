@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 BOOTHOOK = 'text/cloud-boothook; charset="us-ascii"'
 SHELL = 'text/x-shellscript; charset="us-ascii"'
 CLOUD_CONFIG = 'text/cloud-config; charset="us-ascii"'
+BOUNDARY = "+AWS+CDK+User+Data+Separator=="
 DOCKER_ROOT = f"{SCRATCH}/docker"
 SPARE_SECONDS = 60
 """What the watcher adds to the stop timeout before a known end: the job's last words, and the polling."""
@@ -64,10 +65,18 @@ def render(settings: HostSettings) -> str:
     Args:
         settings: What the hosts are told.
     """
-    data = ec2.MultipartUserData()
-    for kind, body in parts(settings):
-        data.add_part(ec2.MultipartBody.from_raw_body(content_type=kind, body=body))
-    return data.render()
+    return archive(parts(settings))
+
+
+def archive(bodies: Sequence[tuple[str, str]]) -> str:
+    """Bodies as a MIME archive: as ``ec2.MultipartUserData`` renders it, without a message to CDK for each.
+
+    Args:
+        bodies: Content type and body of each part.
+    """
+    head = [f'Content-Type: multipart/mixed; boundary="{BOUNDARY}"', "MIME-Version: 1.0", ""]
+    lines = [line for kind, body in bodies for line in (f"--{BOUNDARY}", f"Content-Type: {kind}", "", body)]
+    return "\n".join([*head, *lines, f"--{BOUNDARY}--", ""])
 
 
 def parts(settings: HostSettings) -> list[tuple[str, str]]:
