@@ -4,6 +4,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from muster_cli.local.executor import ExecutorSettings
+from muster_cli.local.executor.plan import JobPlan
 
 STOPPED = "stopped: the main node has exited"
 EXITED = "Essential container in task exited"
@@ -157,6 +158,28 @@ class TestShortGrace:
         job = cloud.wait(job_id)
         assert (job["status"], job["statusReason"], job["isTerminated"]) == ("FAILED", "enough", True)
         assert [cloud.node(job_id, n)["container"]["exitCode"] for n in (0, 1)] == [137, 137]
+
+
+class TestDeclaredStopTimeout:
+    """The definition says what its hosts' stop timeout is."""
+
+    @pytest.fixture
+    def settings(self):
+        return ExecutorSettings(mode="loopback", seed=1)
+
+    def test_it_is_the_grace_of_the_nodes(self, cloud):
+        program = TestShortGrace.IGNORE + "wait('ready1') if main else hang()"
+        job_id = cloud.start(program, environment=[{"name": "MUSTER_STOP_TIMEOUT", "value": "1"}])
+        assert cloud.wait(job_id, deadline=25)["status"] == "SUCCEEDED"  # 30 s would be ECS's own
+        assert cloud.node(job_id, 1)["container"]["exitCode"] == 137
+
+    @pytest.mark.parametrize(("value", "seconds"), [(None, 30.0), ("120", 120.0), ("", 30.0), ("soon", 30.0)])
+    def test_without_one_it_is_that_of_ecs(self, value, seconds):
+        variables = [] if value is None else [{"name": "MUSTER_STOP_TIMEOUT", "value": value}]
+        container = {"targetNodes": "0:", "container": {"environment": variables}}
+        properties = {"numNodes": 2, "mainNode": 0, "nodeRangeProperties": [container]}
+        job = JobPlan("id", "train", "queue", "1", "us-east-1", properties)
+        assert job.stop_timeout == seconds
 
 
 class TestTimeout:

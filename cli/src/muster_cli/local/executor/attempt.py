@@ -11,6 +11,7 @@ from muster_cli.local.executor import nodes as states
 from muster_cli.local.executor.environment import NodeIdentity
 from muster_cli.local.executor.networks import Network, NetworkError
 from muster_cli.local.executor.node import Node, StartError
+from muster_cli.local.executor.plan import ECS_STOP_TIMEOUT
 
 if TYPE_CHECKING:
     import random
@@ -199,11 +200,22 @@ class Attempt:
         """SIGTERM to every node that runs, SIGKILL to those that are still there after the stop timeout."""
         self._stopping = reason
         self.stopped_for = "" if reason == states.STOPPED_BY_MAIN else reason
-        for act, seconds in ((Node.terminate, self._shared.settings.stop_timeout), (Node.kill, KILL_SECONDS)):
+        for act, seconds in ((Node.terminate, self._stop_timeout(reason)), (Node.kill, KILL_SECONDS)):
             running = [index for index in self._nodes if not self._has_ended(index)]
             for index in running:
                 act(self._nodes[index])
             self._wait_for_nodes(seconds)
+
+    def _stop_timeout(self, reason: str) -> float:
+        given = self._shared.settings.stop_timeout
+        if given is not None:
+            return given
+        # Whoever takes the local cloud down does not wait for the minutes that a host would give.
+        return (
+            min(self._job.stop_timeout, ECS_STOP_TIMEOUT)
+            if reason == states.SHUTDOWN
+            else self._job.stop_timeout
+        )
 
     def _wait_for_nodes(self, seconds: float) -> None:
         with self._control.changed:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from moto.batch.exceptions import ClientException
 
 from muster_cli.local.executor import mock, ranges, submission
+from muster_cli.local.executor import nodes as states
 from muster_cli.local.executor.attempt import Surroundings
-from muster_cli.local.executor.job import SHUTDOWN_TEXT, BatchJob
+from muster_cli.local.executor.job import BatchJob
 from muster_cli.local.executor.networks import choose_mode, make_network
-from muster_cli.local.executor.plan import JobPlan
+from muster_cli.local.executor.plan import ECS_STOP_TIMEOUT, JobPlan
 from muster_cli.local.executor.scheduler import Scheduler
 from muster_cli.local.executor.settings import ExecutorSettings
 
@@ -90,7 +91,7 @@ class Executor:
         with self._lock:
             return [job for job in self._jobs if job.is_alive()]
 
-    def shutdown(self, reason: str = SHUTDOWN_TEXT) -> None:
+    def shutdown(self, reason: str = states.SHUTDOWN) -> None:
         """End every job as TerminateJob does, and take the network away.
 
         Args:
@@ -102,7 +103,7 @@ class Executor:
             job.request_stop(reason)
         self.scheduler.look()
         for job in jobs:
-            job.join(self.settings.stop_timeout + KILL_SECONDS)
+            job.join((self.settings.stop_timeout or ECS_STOP_TIMEOUT) + KILL_SECONDS)
         self.network.close()
 
 

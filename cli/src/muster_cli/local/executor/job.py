@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 DEPENDENCY_SECONDS = 0.2
 """How often a job in PENDING looks at the jobs that it depends on."""
 DEPENDENCY_TEXT = "Dependent Job failed"
-SHUTDOWN_TEXT = "the local cloud was taken down"
 _log = logging.getLogger("muster.local")
 
 
@@ -101,7 +100,7 @@ class BatchJob(Job):
     @stop.setter
     def stop(self, value: bool) -> None:
         if value:
-            self.request_stop(SHUTDOWN_TEXT)
+            self.request_stop(states.SHUTDOWN)
 
     def terminate(self, reason: str) -> None:
         """TerminateJob: whatever its state, the job ends and is not retried."""

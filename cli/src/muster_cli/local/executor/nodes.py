@@ -18,6 +18,7 @@ TERMINAL = (SUCCEEDED, FAILED)
 EXITED = "Essential container in task exited"
 NOT_STARTED = "Task failed to start"
 TIMED_OUT = "Job attempt duration exceeded timeout"
+SHUTDOWN = "the local cloud was taken down"
 STOPPED_BY_MAIN = "stopped: the main node has exited"
 """Ours: what Batch writes on such a child is not published."""
 NEVER_STARTED = "not started: the main node has exited"

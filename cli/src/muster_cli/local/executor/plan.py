@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from muster_cli.local.executor import ranges
+from muster_core.contract import ENV_STOP_TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _REFERENCE = re.compile(r"Ref::([A-Za-z0-9_-]+)")
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+ECS_STOP_TIMEOUT = 30.0
+"""Seconds between SIGTERM and SIGKILL where nobody says otherwise (``ECS_CONTAINER_STOP_TIMEOUT``)."""
 DEFAULT_SHM_MIB = 64
 """Docker's own size of /dev/shm."""
 
@@ -47,6 +50,12 @@ class JobPlan:
     def main_node(self) -> int:
         """Index of the main node."""
         return int(self.properties["mainNode"])
+
+    @property
+    def stop_timeout(self) -> float:
+        """Seconds between SIGTERM and SIGKILL: what the definition tells the runtime of its hosts, else 30."""
+        declared = user_environment(self.container(self.main_node)).get(ENV_STOP_TIMEOUT, "")
+        return float(declared) if declared.isdecimal() else ECS_STOP_TIMEOUT
 
     def container(self, node: int) -> dict[str, Any]:
         """Return the container of a node."""
