@@ -1,6 +1,6 @@
 """The reference app's synth beside the same resources by hand, as L1 constructs (``synth_l1/app.py``).
 
-Warm: both in one process, taking turns, once each before the clock runs. Cold: a process of its own each time, from
+Warm: both in one process, taking turns, some synths before the clock runs. Cold: a process of its own each time, from
 the start of Python to the end of the synth. Each with CDK's validator off and on; medians. Also the seconds that one more
 cluster costs in an app of up to 50, and what ``import muster_cdk`` adds to ``import aws_cdk``. Writes ``bench/out/synth.json``.
 
@@ -30,6 +30,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 OUT = HERE / "out" / "synth.json"
 ROUNDS = 10
+WARM_UP = 5
 CLUSTERS = (10, 20, 30, 40, 50)
 APPS = {"muster": (ROOT / "app.py", "ReferenceStack"), "l1": (HERE / "synth_l1" / "app.py", "L1Stack")}
 IMPORT = (
@@ -62,13 +63,13 @@ def synth(name: str, folder: str) -> float:
 
 
 def warm(rounds: int) -> dict[str, list[float]]:
-    """Return the seconds of each app, after one synth each that is not counted."""
+    """Return the seconds of each app, after some synths that are not counted: Node gets faster for a while."""
     times: dict[str, list[float]] = {name: [] for name in APPS}
-    for _ in range(rounds + 1):
+    for _ in range(WARM_UP + rounds):
         for name, seconds in times.items():
             with tempfile.TemporaryDirectory() as folder:
                 seconds.append(synth(name, folder))
-    return {name: seconds[1:] for name, seconds in times.items()}
+    return {name: seconds[WARM_UP:] for name, seconds in times.items()}
 
 
 def many() -> dict[int, float]:

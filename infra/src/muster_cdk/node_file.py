@@ -1,5 +1,6 @@
 """The runtime as one file: a zipapp that any Python from 3.9 on runs, without an installation."""
 
+import functools
 import importlib.util
 import io
 import zipfile
@@ -32,7 +33,7 @@ def write_node_file(target: Path) -> None:
     }
     members |= {f"muster_core/{name}": core / name for name in ("__init__.py", "contract.py")}
     contents = {name: path.read_bytes() for name, path in members.items()} | {"__main__.py": _MAIN}
-    target.write_bytes(_archive(contents))
+    target.write_bytes(_archive(tuple(sorted(contents.items()))))
     target.chmod(_MODE)
 
 
@@ -45,13 +46,14 @@ def _package(name: str) -> Path:
     return Path(spec.origin).parent
 
 
-def _archive(contents: dict[str, bytes]) -> bytes:
+@functools.lru_cache(maxsize=1)
+def _archive(contents: tuple[tuple[str, bytes], ...]) -> bytes:
     buffer = io.BytesIO()
     buffer.write(_SHEBANG)
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(contents):
+        for name, content in contents:
             member = zipfile.ZipInfo(name, _TIME)
             member.create_system = _UNIX
             member.external_attr = _READABLE << 16
-            archive.writestr(member, contents[name])
+            archive.writestr(member, content)
     return buffer.getvalue()

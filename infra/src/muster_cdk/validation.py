@@ -23,12 +23,15 @@ class Report:
     """The problems of one construct. CDK shows them at the synth, with the construct's path."""
 
     def __init__(self, construct: Construct) -> None:
+        self._construct = construct
         self._problems: list[Problem] = []
-        construct.node.add_validation(self)
 
     def add(self, problems: Iterable[Problem]) -> None:
         """Add problems; one that is there already is not said twice."""
-        self._problems += [problem for problem in problems if problem not in self._problems]
+        new = [problem for problem in problems if problem not in self._problems]
+        if new and not self._problems:  # a right construct costs no message to CDK's process
+            self._construct.node.add_validation(self)
+        self._problems += new
 
     def validate(self) -> list[str]:
         """The sentences, for CDK."""
