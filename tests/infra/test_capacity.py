@@ -244,6 +244,13 @@ def test_the_environment_s_logical_id_changes_with_the_kind_and_the_block(tmp_pa
         Capacity.reservation("cr-0123456789abcdef9", placement_group=group), None
     )
     assert logical_id(tmp_path, "a") == "ClusterComputeEnvironment2EC7120A"
+    # Replaced at each update, or updated in place: Batch refuses to go from one to the other.
+    assert logical_id(tmp_path, "d", allocation_strategy="BEST_FIT").startswith(
+        "ClusterComputeEnvironmentreplaced"
+    )
+    assert logical_id(tmp_path, "e", allocation_strategy="BEST_FIT_PROGRESSIVE_ORDERED") == logical_id(
+        tmp_path, "f"
+    )
     assert logical_id(tmp_path, "b", capacity=block()).startswith("ClusterComputeEnvironmentblock")
     assert logical_id(tmp_path, "c", capacity=Capacity.reservation(ID)).startswith(
         "ClusterComputeEnvironmentreservation"

@@ -220,6 +220,27 @@ def test_the_drain_follows_the_longest_job(scope):
     )
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_drain_is_the_longest_beside_a_timeout_that_nobody_knows(scope, order):
+    given = cluster(scope)
+    seconds = cdk.CfnParameter(scope, "Seconds", type="Number").value_as_number
+    timeouts = ("1h", cdk.Duration.seconds(seconds))
+    for index in order:
+        MultiNodeTrainingJob(
+            scope,
+            f"Job{index}",
+            cluster=given,
+            nodes=1,
+            image=IMAGE,
+            launcher=Launcher.torch("t.py"),
+            timeout=timeouts[index],
+        )
+    assert (
+        template_of(scope).one("AWS::Batch::ComputeEnvironment")["UpdatePolicy"]["JobExecutionTimeoutMinutes"]
+        == 7200
+    )
+
+
 def test_a_job_longer_than_any_drain_is_a_warning(scope):
     job(scope, timeout="6d")
     (warning,) = warnings_of(scope)

@@ -138,14 +138,21 @@ class Capacity:
         )
 
 
-def environment_id(capacity: Capacity, given: ec2.IPlacementGroup | None) -> str:
+def _strategy(group: ec2.IPlacementGroup | None) -> str | None:
+    """Strategy of a placement group that is made here, None where it is not known or set."""
+    strategy = group.strategy if isinstance(group, ec2.PlacementGroup) else None
+    return None if strategy is None else strategy.value.lower()
+
+
+def environment_id(capacity: Capacity, given: ec2.IPlacementGroup | None, *, replaced: bool = False) -> str:
     """Id of the construct of the environment: another one where AWS Batch could not change it in place.
 
     Args:
         capacity: Where the instances come from.
         given: The placement group that was given beside it, if any.
     """
-    name = "ComputeEnvironment"
+    name = f"ComputeEnvironment{'-replaced' if replaced else ''}"
+        replaced: Whether each update replaces it, which Batch neither takes up nor gives up in place. Default: False.
     if capacity.kind == RESERVATION:
         return f"{name}-reservation{'-grouped' if capacity.placement_group or given else ''}"
     if capacity.kind == BLOCK:

@@ -26,7 +26,7 @@ from muster_cdk.repository import TrainingRepository
 from muster_cdk.validation import Report, refuse_impossible
 from muster_core.instances import EFA_ONLY, InstanceType, efa_devices
 from muster_core.rules import ClusterRequest, cluster
-from muster_core.rules.capacity import DEFAULT_STRATEGY, ON_DEMAND
+from muster_core.rules.capacity import DEFAULT_STRATEGY, ON_DEMAND, REPLACED_STRATEGY
 from muster_core.rules.volume import DEFAULT_ROOT_GIB
 
 if TYPE_CHECKING:
@@ -196,7 +196,9 @@ class GpuCluster(Construct):
         self.instance_role = instance_role or roles.instance_role(
             self, "InstanceRole", inline=inline_instance_policy
         )
-        name = environment_id(self.capacity, placement_group)
+        name = environment_id(
+            self.capacity, placement_group, replaced=allocation_strategy == REPLACED_STRATEGY
+        )
         if placement_group is None and self.capacity.kind == ON_DEMAND:
             placement_group = ec2.PlacementGroup(
                 self, "PlacementGroup", strategy=ec2.PlacementGroupStrategy.CLUSTER

@@ -163,11 +163,10 @@ class GpuComputeEnvironment(Construct):
         Without any job, updates wait for 7,200 minutes.
 
         Args:
-            timeout: The job's timeout. A token is left alone.
+            timeout: The job's timeout. A token may be as long as any.
         """
-        if timeout.is_unresolved():
-            return
-        minutes = math.ceil(timeout.to_seconds() / 60)
+        unknown = timeout.is_unresolved()
+        minutes = MAX_DRAIN_MINUTES if unknown else math.ceil(timeout.to_seconds() / 60)
         if minutes > MAX_DRAIN_MINUTES:
             self._warn_long(minutes)
         self._drain_minutes = min(max(minutes, self._drain_minutes or 1), MAX_DRAIN_MINUTES)
