@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster_core.instances import lookup
-from muster_core.rules import Problem, host, volume
+from muster_core.rules import Problem, host, mounts, volume
 from muster_core.rules.host import HostRequest
 
 TOKEN_NUMBER = -1.8881545897087827e289
@@ -66,14 +66,26 @@ def test_stop_timeouts_that_are_none(value: float) -> None:
     ]
 
 
-@pytest.mark.parametrize("paths", [[], ["/fsx"], ["/scratch", "/mnt/data.1"], [TOKEN_TEXT, TOKEN_TEXT]])
+@pytest.mark.parametrize(
+    "paths",
+    [
+        [],
+        ["/fsx"],
+        ["/scratch", "/mnt/data.1"],
+        ["/opt/data", "/var/data", "/etcetera"],
+        ["/.a"],
+        [TOKEN_TEXT, TOKEN_TEXT],
+    ],
+)
 def test_mount_points(paths: list[str]) -> None:
-    assert host.mount_points(paths) == []
+    assert mounts.mount_points(paths) == []
 
 
-@pytest.mark.parametrize("path", ["fsx", "/", "/etc", "/fsx/", "/a/../etc", "/with space", "/x;y", ""])
+@pytest.mark.parametrize(
+    "path", ["fsx", "//", "/fsx/", "/a/../etc", "/./etc", "/.", "/with space", "/x;y", ""]
+)
 def test_mount_points_that_are_none(path: str) -> None:
-    assert host.mount_points([path]) == [
+    assert mounts.mount_points([path]) == [
         Problem(
             "host.mount_point",
             f"mount point is no folder of its own, got {path!r}; allowed is an absolute path of letters, digits, '.', '_' "
@@ -82,12 +94,70 @@ def test_mount_points_that_are_none(path: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("path", "taken"),
+    [
+        ("/", "/bin"),
+        ("/etc", "/etc"),
+        ("/etc/ecs", "/etc"),
+        ("/dev/shm", "/dev"),
+        ("/opt", "/opt/amazon"),
+        ("/opt/amazon", "/opt/amazon"),
+        ("/opt/amazon/efa", "/opt/amazon"),
+        ("/opt/muster", "/opt/muster"),
+        ("/usr/local", "/usr"),
+        ("/var", "/var/cache"),
+        ("/var/lib/docker", "/var/lib"),
+    ],
+)
+def test_mount_points_that_hide_the_system(path: str, taken: str) -> None:
+    assert mounts.mount_points([path]) == [
+        Problem(
+            "host.mount_point",
+            f"mount point is where the system has its own files, got {path!r}; hosts and containers do not work without "
+            f"what is in {taken!r}; use a folder such as '/fsx'",
+        )
+    ]
+
+
 def test_a_mount_point_that_is_given_twice() -> None:
-    assert host.mount_points(["/fsx", "/efs", "/fsx"]) == [
+    assert mounts.mount_points(["/fsx", "/efs", "/fsx"]) == [
         Problem(
             "host.mount_point",
             "mount point is given twice, got '/fsx'; each file system has its own; change one",
         )
+    ]
+
+
+@pytest.mark.parametrize("identifier", ["fs-01234567", "fs-0123456789abcdef0", TOKEN_TEXT])
+def test_ids_of_efs(identifier: str) -> None:
+    assert mounts.efs(identifier) == []
+
+
+@pytest.mark.parametrize("identifier", ["my-efs", "fs-1", "", "fs-0123456789ABCDEF0"])
+def test_what_is_no_id_of_efs(identifier: str) -> None:
+    assert mounts.efs(identifier) == [
+        Problem(
+            "host.file_system",
+            f"file_system is not the id of an EFS file system, got {identifier!r}; an id is such as "
+            "'fs-0123456789abcdef0'; correct it, or give the construct",
+        )
+    ]
+
+
+def test_names_of_lustre() -> None:
+    assert mounts.lustre("fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com", "abcdefgh") == []
+    assert mounts.lustre(TOKEN_TEXT, TOKEN_TEXT) == []
+    assert mounts.lustre("", "/fsx") == [
+        Problem(
+            "host.file_system",
+            "dns_name is none of an FSx for Lustre file system, got ''; one is such as "
+            "'fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com'; correct it",
+        ),
+        Problem(
+            "host.file_system",
+            "mount_name is none of an FSx for Lustre file system, got '/fsx'; one is such as 'abcdefgh'; correct it",
+        ),
     ]
 
 

@@ -23,6 +23,8 @@ from muster_cdk import (
 )
 from muster_core.instances import lookup
 
+EFS = "fs-0123456789abcdef1"
+
 
 @pytest.fixture
 def scope(tmp_path):
@@ -189,11 +191,11 @@ def test_file_systems_that_are_made_here_let_the_hosts_in(scope):
 
 
 def test_file_systems_that_are_known_by_name(scope):
-    systems = [SharedFileSystem.lustre(dns_name="fs.example", mount_name="x"), SharedFileSystem.efs("fs-1")]
+    systems = [SharedFileSystem.lustre(dns_name="fs.example", mount_name="x"), SharedFileSystem.efs(EFS)]
     cluster(scope, hosts=HostOptions(file_systems=systems))
     (mounts,) = [text for text in user_data(template_of(scope)) if "HOST_MOUNTS" in text]
     assert (
-        "export HOST_MOUNTS='lustre fs.example@tcp:/x /fsx noatime,flock,_netdev\nefs fs-1:/ /efs tls,iam,_netdev'\n"
+        f"export HOST_MOUNTS='lustre fs.example@tcp:/x /fsx noatime,flock,_netdev\nefs {EFS}:/ /efs tls,iam,_netdev'\n"
         in mounts
     )
 
@@ -211,7 +213,7 @@ def test_all_problems_of_the_hosts_are_in_the_cluster_s_report(scope):
         root_volume_type="gp2",
         metadata_hop_limit=65,
         docker_on_scratch=True,
-        file_systems=[SharedFileSystem.efs("fs-1", mount_point="/usr")],
+        file_systems=[SharedFileSystem.efs(EFS, mount_point="/usr")],
         user_data_parts=["echo", "#!/bin/bash\nsystemctl restart docker\n" + "x" * 16384],
     )
     cluster(scope, instance_type="inf2.48xlarge", stop_timeout="2h", scratch=True, hosts=hosts)
@@ -221,7 +223,7 @@ def test_all_problems_of_the_hosts_are_in_the_cluster_s_report(scope):
         "root_volume_type is none that muster uses, got 'gp2'",
         "metadata_hop_limit must be a whole number from 1 to 64, got 65",
         "scratch needs an instance store, and inf2.48xlarge has none",
-        "mount point is no folder of its own, got '/usr'",
+        "mount point is where the system has its own files, got '/usr'",
         "user_data_parts has a part of no known kind, got 'echo'",
         "user_data_parts has a part that waits for docker or the ECS agent, got 'systemctl restart docker'",
         "user data is too large, got ",
@@ -258,6 +260,16 @@ def test_a_template_alone_has_a_report_of_its_own(scope):
             "hosts.root_volume_iops must be an int, got str '3000'; change it",
         ),
         (
+            {"hosts": HostOptions(root_volume_key=5)},
+            TypeError,
+            "hosts.root_volume_key must be a kms.Key or its ARN, got int 5; change it",
+        ),
+        (
+            {"hosts": HostOptions(root_volume_type=3)},
+            TypeError,
+            "hosts.root_volume_type must be a str, got int 3; change it",
+        ),
+        (
             {"hosts": HostOptions(file_systems=["fs-1"])},
             TypeError,
             (
@@ -286,6 +298,56 @@ def test_what_cannot_be_taken(scope, more, error, sentence):
 def test_lustre_needs_a_construct_or_both_names():
     with pytest.raises(ValueError, match=r"^file_system is not set, got dns_name 'a' and mount_name None; "):
         SharedFileSystem.lustre(dns_name="a")
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "sentence"),
+    [
+        (
+            lambda: SharedFileSystem.lustre(dns_name="", mount_name=""),
+            ValueError,
+            (
+                "dns_name is none of an FSx for Lustre file system, got ''; one is such as "
+                "'fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com'; correct it\n"
+                "mount_name is none of an FSx for Lustre file system, got ''; one is such as 'abcdefgh'; correct it"
+            ),
+        ),
+        (
+            lambda: SharedFileSystem.efs("my-efs"),
+            ValueError,
+            (
+                "file_system is not the id of an EFS file system, got 'my-efs'; an id is such as "
+                "'fs-0123456789abcdef0'; correct it, or give the construct"
+            ),
+        ),
+        (
+            lambda: SharedFileSystem.lustre(file_system="fs-1"),
+            TypeError,
+            "file_system must be an fsx.LustreFileSystem, got str 'fs-1'; change it",
+        ),
+        (
+            lambda: SharedFileSystem.efs(None),
+            TypeError,
+            "file_system must be an efs.FileSystem or its id, got NoneType None; change it",
+        ),
+    ],
+)
+def test_what_is_no_file_system(make, error, sentence):
+    with pytest.raises(error) as caught:
+        make()
+    assert str(caught.value) == sentence
+
+
+def test_mounts_that_look_alike_are_volumes_of_their_own(scope):
+    systems = [SharedFileSystem.efs(EFS, mount_point=path) for path in ("/a-b", "/a/b", "/a.b")]
+    given = cluster(scope, hosts=HostOptions(file_systems=systems))
+    job(scope, given)
+    container = template_of(scope).container
+    assert container["Volumes"] == [
+        {"Name": name, "Host": {"SourcePath": path}}
+        for name, path in (("a-b", "/a-b"), ("a-b_", "/a/b"), ("a-b__", "/a.b"))
+    ]
+    assert [each["SourceVolume"] for each in container["MountPoints"]] == ["a-b", "a-b_", "a-b__"]
 
 
 def test_tokens_pass_the_rules_of_hosts(scope):

@@ -19,7 +19,7 @@ from muster_core.rules import host as rules
 
 FILES = REPOSITORY / "infra" / "src" / "muster_cdk" / "files"
 FSX = SharedFileSystem.lustre(dns_name="fs-1.fsx.example", mount_name="abc")
-EFS = SharedFileSystem.efs("fs-2", mount_point="/data", options="tls")
+EFS = SharedFileSystem.efs("fs-0123456789abcdef2", mount_point="/data", options="tls")
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_shared_file_systems_are_mounted_by_a_unit_that_is_tried_again(host):
 
     host.change(unreachable="")
     assert host.start("muster-mounts.service").returncode == 0
-    mounted = {f"{host.root}/fsx": "fs-1.fsx.example@tcp:/abc", f"{host.root}/data": "fs-2:/"}
+    mounted = {f"{host.root}/fsx": "fs-1.fsx.example@tcp:/abc", f"{host.root}/data": "fs-0123456789abcdef2:/"}
     assert host.is_["mounts"] == mounted
     assert [
         "mount",
@@ -220,7 +220,7 @@ def test_one_that_is_missing_does_not_keep_the_others_out(host):
         1,
         "muster: /fsx is not mounted from fs-1.fsx.example@tcp:/abc\n",
     )
-    assert host.is_["mounts"] == {f"{host.root}/data": "fs-2:/"}
+    assert host.is_["mounts"] == {f"{host.root}/data": "fs-0123456789abcdef2:/"}
 
 
 def test_every_file_is_used_and_held_by_shellcheck():

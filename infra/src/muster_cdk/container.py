@@ -113,11 +113,22 @@ def mounts(spec: ContainerSpec) -> Data:
     """The host's file systems as volumes, each at the path that it has on the host; nothing without any."""
     if not spec.mount_points:
         return {}
-    names = {path: path.strip("/").replace("/", "-").replace(".", "-") for path in spec.mount_points}
+    names = _volume_names(spec.mount_points)
     return {
         "volumes": [{"name": name, "host": {"sourcePath": path}} for path, name in names.items()],
         "mountPoints": [{"sourceVolume": name, "containerPath": path} for path, name in names.items()],
     }
+
+
+def _volume_names(paths: Sequence[str]) -> dict[str, str]:
+    """Path -> name, of letters, digits and hyphens; underscores after a name that another path has already."""
+    names: dict[str, str] = {}
+    for path in paths:
+        name = path.strip("/").replace("/", "-").replace(".", "-")
+        while name in names.values():
+            name += "_"
+        names[path] = name
+    return names
 
 
 def devices(spec: ContainerSpec) -> list[Data]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 
-from muster_cdk.coercion import to_count
+from muster_cdk.coercion import to_count, to_part, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def to_options(value: HostOptions | None, argument: str = "hosts") -> HostOption
     """The options, the defaults for None.
 
     Raises:
-        TypeError: The value is no ``HostOptions``, or a number in it is none.
+        TypeError: The value is no ``HostOptions``, or a field of it has a wrong type.
     """
     if value is None:
         return HostOptions()
@@ -65,6 +65,9 @@ def to_options(value: HostOptions | None, argument: str = "hosts") -> HostOption
     for name in ("root_volume_iops", "root_volume_throughput", "metadata_hop_limit"):
         if getattr(value, name) is not None:
             to_count(getattr(value, name), f"{argument}.{name}")
+    to_text(value.root_volume_type, f"{argument}.root_volume_type")
+    if value.root_volume_key is not None and not isinstance(value.root_volume_key, str):
+        to_part(value.root_volume_key, "key_arn", f"{argument}.root_volume_key", "a kms.Key or its ARN")
     return value
 
 

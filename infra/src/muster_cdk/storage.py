@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_ec2 as ec2
 
-from muster_cdk.coercion import to_text
+from muster_cdk.coercion import to_part, to_text
+from muster_core.rules import Problem, mounts
 
 if TYPE_CHECKING:
     from aws_cdk import aws_efs as efs
@@ -62,17 +63,25 @@ class SharedFileSystem:
             options: Options of the mount. Default: ``noatime,flock,_netdev``.
 
         Raises:
-            ValueError: Neither the construct nor both names are given.
+            TypeError: An argument has a type that cannot be taken.
+            ValueError: Neither the construct nor both names are given, or a name is none.
         """
+        if file_system is not None:
+            to_part(file_system, "mount_name", "file_system", "an fsx.LustreFileSystem")
         dns = file_system.dns_name if file_system is not None else dns_name
         name = file_system.mount_name if file_system is not None else mount_name
         if dns is None or name is None:
             raise ValueError(
                 f"file_system is not set, got dns_name {dns_name!r} and mount_name {mount_name!r}; give it, or both names"
             )
-        source = f"{to_text(dns, 'dns_name')}@tcp:/{to_text(name, 'mount_name')}"
+        dns, name = to_text(dns, "dns_name"), to_text(name, "mount_name")
+        _refuse(mounts.lustre(dns, name))
         return cls(
-            LUSTRE, source, to_text(mount_point, "mount_point"), to_text(options, "options"), file_system
+            LUSTRE,
+            f"{dns}@tcp:/{name}",
+            to_text(mount_point, "mount_point"),
+            to_text(options, "options"),
+            file_system,
         )
 
     @classmethod
@@ -89,11 +98,17 @@ class SharedFileSystem:
             file_system: The construct, whose group and policy then admit the hosts, or its id.
             mount_point: Where it is mounted on the host. Default: ``/efs``.
             options: Options of the mount. Default: ``tls,iam,_netdev``.
+
+        Raises:
+            TypeError: An argument has a type that cannot be taken.
+            ValueError: The id is none.
         """
         if isinstance(file_system, str):
             identifier, construct = file_system, None
         else:
+            to_part(file_system, "file_system_id", "file_system", "an efs.FileSystem or its id")
             identifier, construct = file_system.file_system_id, file_system
+        _refuse(mounts.efs(identifier))
         return cls(
             EFS,
             f"{identifier}:/",
@@ -120,3 +135,8 @@ class SharedFileSystem:
         self.file_system.connections.allow_from(group, ports, "Hosts of a GPU cluster")
         if self.kind == EFS:
             self.file_system.grant_read_write(role)  # type: ignore[union-attr]
+
+
+def _refuse(problems: list[Problem]) -> None:
+    if problems:
+        raise ValueError("\n".join(problem.message for problem in problems))

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, List, Optional, Sequence
 
-from muster_core.rules import volume
+from muster_core.rules import mounts, volume
 from muster_core.rules.problem import Number, Problem, Rules, is_token_text, is_whole, known
 
 if TYPE_CHECKING:
@@ -26,24 +26,8 @@ USER_DATA_LIMIT = 16 * 1024
 """Most bytes of user data, before base64."""
 PART_STARTS = ("#!", "#cloud-boothook", "#cloud-config")
 """First characters of a part of user data: a program, one for every boot, a configuration."""
-TAKEN_PATHS = (
-    "/",
-    "/bin",
-    "/boot",
-    "/dev",
-    "/etc",
-    "/lib",
-    "/lib64",
-    "/proc",
-    "/run",
-    "/sbin",
-    "/sys",
-    "/usr",
-    "/var",
-)
 
 _MIME = re.compile(r"^content-type:\s*multipart/", re.IGNORECASE | re.MULTILINE)
-_PATH = re.compile(r"(/[A-Za-z0-9._-]+)+")
 _COMMENT = re.compile(r"(?m)^\s*#.*$")
 _BATCHS = re.compile(r"\bECS_(?:CLUSTER|INSTANCE_ATTRIBUTES)=")
 _OVERWRITES = re.compile(r"(?<!>)>\s*/etc/ecs/ecs\.config\b")
@@ -56,6 +40,7 @@ RULES: Rules = {
     "host.hop_limit": f"answers of the metadata service travel 1 to {MAX_HOPS} hops",
     "host.stop_timeout": f"the stop timeout is from 1 to {MAX_STOP_SECONDS} whole seconds",
     "host.mount_point": "a file system is mounted at a folder of its own that the system does not use",
+    "host.file_system": "a file system is named so that it can be mounted",
     "host.multipart": "user data of a launch template for AWS Batch is a MIME multi-part archive",
     "host.part": "a part of the user data says by its first line what it is",
     "host.batch_settings": "user data leaves to AWS Batch the agent's settings that are its own",
@@ -105,7 +90,7 @@ def check(instance: InstanceType, request: HostRequest) -> List[Problem]:
         *volume.instance_store(instance, scratch=request.scratch, docker=request.docker_on_scratch),
         *hop_limit(request.hop_limit),
         *stop_timeout(request.stop_timeout_seconds),
-        *mount_points(request.mount_points),
+        *mounts.mount_points(request.mount_points),
         *(problem for text in request.user_data_parts for problem in part(text)),
     ]
 
@@ -136,19 +121,6 @@ def stop_timeout(seconds: Optional[Number]) -> List[Problem]:
             "killed after it; give what a checkpoint takes",
         )
     ]
-
-
-def mount_points(paths: Sequence[str]) -> List[Problem]:
-    """Each mount point is an absolute path of its own, and no folder of the system."""
-    found = []
-    for index, path in enumerate(paths):
-        if is_token_text(path):
-            continue
-        if not _PATH.fullmatch(path) or path in TAKEN_PATHS or "/.." in path:
-            found.append(Problem("host.mount_point", _no_mount_point(path)))
-        elif path in paths[:index]:
-            found.append(Problem("host.mount_point", _twice(path)))
-    return found
 
 
 def multipart(body: Optional[str]) -> List[Problem]:
@@ -184,17 +156,6 @@ def size(body: str) -> List[Problem]:
             "fetch long programs from S3",
         )
     ]
-
-
-def _no_mount_point(path: str) -> str:
-    return (
-        f"mount point is no folder of its own, got {path!r}; allowed is an absolute path of letters, digits, '.', '_' "
-        "and '-' that the system does not use, such as '/fsx'; change it"
-    )
-
-
-def _twice(path: str) -> str:
-    return f"mount point is given twice, got {path!r}; each file system has its own; change one"
 
 
 def _no_mime(body: str) -> str:
