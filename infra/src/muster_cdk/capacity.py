@@ -150,9 +150,9 @@ def environment_id(capacity: Capacity, given: ec2.IPlacementGroup | None, *, rep
     Args:
         capacity: Where the instances come from.
         given: The placement group that was given beside it, if any.
+        replaced: Whether each update replaces it, which Batch neither takes up nor gives up in place. Default: False.
     """
     name = f"ComputeEnvironment{'-replaced' if replaced else ''}"
-        replaced: Whether each update replaces it, which Batch neither takes up nor gives up in place. Default: False.
     if capacity.kind == RESERVATION:
         return f"{name}-reservation{'-grouped' if capacity.placement_group or given else ''}"
     if capacity.kind == BLOCK:
