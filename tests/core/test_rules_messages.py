@@ -330,8 +330,8 @@ def test_names_that_no_variable_can_have(name: str) -> None:
     _is(
         environment.names([name], "torch"),
         "environment.name",
-        f"environment has a name that no variable can have, got {name!r}; a name is not empty and has no '='; "
-        "rename it",
+        f"environment has a name that no variable can have, got {name!r}; a name is not empty and has no '=', "
+        "white space or control character; rename it",
     )
 
 

@@ -31,6 +31,7 @@ BY_ANNOTATION = {
     "str": TEXT,
     "Optional[str]": TEXT,
     "Sequence[str]": [TEXT],
+    "Optional[Sequence[str]]": [TEXT],
     "Mapping[str, str]": {TEXT: TEXT},
     "Mapping[str, object]": {"nproc_per_node": NUMBER, "master_port": NUMBER},
     "Sequence[Mapping[str, str]]": [{"onReason": TEXT, "action": "EXIT"}],

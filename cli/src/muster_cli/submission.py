@@ -158,6 +158,7 @@ def _check(wanted: Submission, request: Request) -> None:
         *sizes.name(wanted.name, "--name"),
         *queue.share_identifier(wanted.share, fair_share=wanted.share is not None, argument="--share"),
         *environment.names(wanted.environment, TORCH.name, "--env"),
+        *environment.values(wanted.environment, "--env"),
         *sizes.submission(request),
         *_override_sizes(request),
     ]

@@ -125,6 +125,7 @@ class Capacity:
         Args:
             placement_group: The placement group that the cluster is given. Default: - none.
         """
+        group = self.placement_group or placement_group
         return CapacityRequest(
             kind=self.kind,
             reservation_id=self.reservation_id,
@@ -135,6 +136,7 @@ class Capacity:
             end=None if self.end is None else self.end.timestamp(),
             own_group=self.placement_group is not None,
             other_group=placement_group not in (None, self.placement_group),
+            group_strategy=_strategy(group),
         )
 
 

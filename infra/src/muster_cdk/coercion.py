@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", flags=re.ASCII)
 _SECONDS = (86400, 3600, 60, 1)
 _SIZE = re.compile(r"(\d+) ?(MiB|GiB|TiB)", flags=re.ASCII)
+MAX_DIGITS = 24
+"""Most digits of a number in a text: what is larger is no amount of anything, and CDK's numbers end somewhere."""
 _MEBIBYTES = {"MiB": 1, "GiB": 1024, "TiB": 1024 * 1024}
 
 
@@ -79,7 +81,7 @@ def _duration(value: str | cdk.Duration, argument: str) -> cdk.Duration:
             "such as '24h', '1d12h' or '90m'; correct it"
         )
     amounts = zip(match.groups(), _SECONDS, strict=True)
-    return _of_seconds(sum(int(amount) * unit for amount, unit in amounts if amount))
+    return _of_seconds(sum(_whole(amount, argument) * unit for amount, unit in amounts if amount))
 
 
 @functools.cache
@@ -125,7 +127,15 @@ def to_mebibytes(value: str | cdk.Size, argument: str) -> int:
             f"{argument} is no size, got {value!r}; allowed is a whole number of MiB, GiB or TiB, such as '200GiB'; "
             "correct it"
         )
-    return int(match.group(1)) * _MEBIBYTES[match.group(2)]
+    return _whole(match.group(1), argument) * _MEBIBYTES[match.group(2)]
+
+
+def _whole(digits: str, argument: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(
+            f"{argument} has a number of {len(digits)} digits; at most {MAX_DIGITS} are read; correct it"
+        )
+    return int(digits)
 
 
 def _whole_mebibytes(size: cdk.Size, argument: str) -> int:

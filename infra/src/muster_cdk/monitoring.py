@@ -14,10 +14,11 @@ from constructs import Construct
 from muster_cdk import monitoring_parts, roles
 from muster_cdk.cluster import GpuCluster
 from muster_cdk.coercion import to_duration, to_flag, to_strings
+from muster_cdk.paths import account_and_region
 from muster_cdk.training_job import MultiNodeTrainingJob
 from muster_cdk.validation import Report
 from muster_core.contract import BATCH_ID_SEPARATOR, OUTCOME_FAILED, VERDICT_MARKER
-from muster_core.rules import Problem, monitoring
+from muster_core.rules import Problem, monitoring, nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,7 +168,9 @@ class TrainingMonitoring(Construct):
             for each in self._jobs
             for problem in monitoring.job(each.node.path, each.cluster.node.path, watched)
         ]
+        places = account_and_region(self), account_and_region(self._cluster)
         return [
+            *nodes.environment(*places, "monitoring"),
             *monitoring.idle_after(idle),
             *monitoring.runnable_after(waiting),
             *elsewhere,

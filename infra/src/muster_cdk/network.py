@@ -138,7 +138,7 @@ def choose_subnet(vpc: ec2.IVpc, availability_zone: str | None) -> tuple[ec2.ISu
     Raises:
         ValueError: The VPC has no private subnet there.
     """
-    if vpc.select_subnets().is_pending_lookup:
+    if _is_pending(vpc):
         return vpc.private_subnets[0], []  # CDK looks the VPC up and synthesizes again
     subnets = _in_zone(vpc.private_subnets, availability_zone)
     subnets = subnets or _in_zone(vpc.isolated_subnets, availability_zone)
@@ -193,6 +193,14 @@ def cidr_of(subnet: ec2.ISubnet) -> str | None:
         return subnet.ipv4_cidr_block
     except RuntimeError:  # jsii's form of CDK's "cannot reference an imported Subnet's IPv4 CIDR"
         return None
+
+
+def _is_pending(vpc: ec2.IVpc) -> bool:
+    """Whether CDK has yet to look the VPC up."""
+    try:
+        return bool(vpc.select_subnets().is_pending_lookup)
+    except RuntimeError:  # jsii's form of CDK's "there are no subnet groups in this VPC"
+        return False
 
 
 def _in_zone(subnets: Sequence[ec2.ISubnet], zone: str | None) -> list[ec2.ISubnet]:

@@ -31,3 +31,9 @@ def stack_of(construct: IConstruct) -> cdk.Stack:
 def path_within_stack(construct: IConstruct) -> str:
     """The path of a construct without that of its stack."""
     return path_of(construct).removeprefix(f"{path_of(stack_of(construct))}/")
+
+
+def account_and_region(construct: IConstruct) -> tuple[str, str]:
+    """The account and the region of a construct's stack; tokens where they are not known."""
+    stack = stack_of(construct)
+    return stack.account, stack.region

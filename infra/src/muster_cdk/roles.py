@@ -8,6 +8,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 
 from muster_cdk.arguments import checked
+from muster_cdk.validation import report_of
+from muster_core.rules import roles as rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -134,6 +136,7 @@ class SubmitterRole(iam.Role):
 def bound(scope: Construct, boundary: iam.IManagedPolicy | str | None) -> None:
     """Set a permissions boundary on every role within a construct; does nothing for None."""
     if isinstance(boundary, str):
+        report_of(scope, scope).add(rules.boundary(boundary))
         boundary = iam.ManagedPolicy.from_managed_policy_arn(scope, "PermissionsBoundary", boundary)
     if boundary is not None:
         iam.PermissionsBoundary.of(scope).apply(boundary)

@@ -18,8 +18,9 @@ from muster_cdk.capacity import warn_of_remainder
 from muster_cdk.coercion import to_count, to_duration, to_mebibytes, to_variables
 from muster_cdk.container import ContainerSpec, Data, container
 from muster_cdk.image import TrainingImage
-from muster_cdk.launcher import Launcher
+from muster_cdk.launcher import Launcher, warn_of_command
 from muster_cdk.outputs import add_output
+from muster_cdk.paths import account_and_region
 from muster_cdk.validation import Report
 from muster_core import rules
 from muster_core.contract import (
@@ -257,8 +258,11 @@ class MultiNodeTrainingJob(Construct):
             timeout_seconds=self.timeout.to_seconds(),
             attempts=self._attempts,
             evaluate_on_exit=retry.default_rules(),
+            account_and_region=account_and_region(self),
+            cluster_account_and_region=account_and_region(self.cluster),
             block_seconds=self.cluster.launch_template.capacity.request().usable_seconds,
         )
+        warn_of_command(self, self._launcher, self.cluster.instance)
         warn_of_remainder(self, self.cluster.launch_template.capacity, self.timeout)
         report = Report(self)
         report.add(rules.job(self.cluster.instance, request))

@@ -135,6 +135,15 @@ def test_what_is_no_share_is_a_sentence() -> None:
     assert caught.value.message == "--share must have 1 to 255 letters and digits, got 'team-a'; change it"
 
 
+def test_a_variable_with_half_a_character_is_a_sentence() -> None:
+    with pytest.raises(MusterError) as caught:
+        prepare(_aws(), Submission(environment={"A": "caf\udce9"}))  # as Python reads bytes that are no UTF-8
+    assert caught.value.message == (
+        "--env['A'] holds a character that no process can be given, got '\\udce9'; neither NUL nor half of a surrogate "
+        "pair can be; remove it"
+    )
+
+
 def test_all_problems_come_at_once() -> None:
     wanted = Submission(name="a b", environment={"AWS_BATCH_X": "1", "RANK": "0", "BIG": "x" * 9000})
     with pytest.raises(MusterError) as caught:

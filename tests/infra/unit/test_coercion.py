@@ -108,6 +108,16 @@ def test_what_is_no_size_is_refused(text):
     )
 
 
+def test_a_number_without_an_end_is_refused():
+    with pytest.raises(ValueError, match=r"^timeout has") as caught:
+        coercion.to_duration("1h" + "9" * 5000 + "s", "timeout")
+    assert str(caught.value) == "timeout has a number of 5000 digits; at most 24 are read; correct it"
+    with pytest.raises(ValueError, match=r"^memory has") as caught:
+        coercion.to_mebibytes("9" * 25 + "TiB", "memory")
+    assert str(caught.value) == "memory has a number of 25 digits; at most 24 are read; correct it"
+    assert coercion.to_mebibytes("9" * 24 + "MiB", "memory") == 10**24 - 1
+
+
 def test_variables_and_paths():
     assert coercion.to_variables(None) == {}
     assert coercion.to_variables({"A": "1"}) == {"A": "1"}

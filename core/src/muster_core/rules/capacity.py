@@ -20,6 +20,8 @@ STRATEGIES = (REPLACED_STRATEGY, DEFAULT_STRATEGY, "BEST_FIT_PROGRESSIVE_ORDERED
 
 ON_DEMAND, RESERVATION, BLOCK = "on-demand", "reservation", "block"
 """Where instances come from: the open pool, a reservation on demand, a Capacity Block."""
+CLUSTER_GROUP = "cluster"
+"""The strategy of placement groups that keeps hosts close together."""
 ENDING_SECONDS = 30 * 60
 """EC2 ends the instances of a Capacity Block from so long before its end (Amazon EC2 user guide, "Capacity Blocks")."""
 
@@ -34,6 +36,7 @@ RULES: Rules = {
     "capacity.block_type": "a cluster in a Capacity Block has a type that is sold in blocks",
     "capacity.block_group": "a Capacity Block has no placement group beside it",
     "capacity.reservation_group": "a reservation in a placement group has no other one beside it",
+    "capacity.group_strategy": "a placement group of the nodes is of the strategy cluster",
     "capacity.block_zone": "a Capacity Block is in the zone of the nodes' subnet",
     "capacity.block_size": "max_nodes is no more than the instances of the Capacity Block",
     "capacity.block_times": "a Capacity Block ends after it starts, by more than EC2 takes to end its instances",
@@ -55,6 +58,7 @@ class CapacityRequest:
         end: When the block ends, in seconds since 1970. Default: None.
         own_group: Whether the reservation is in a placement group of its own. Default: False.
         other_group: Whether the cluster is given a placement group. Default: False.
+        group_strategy: Strategy of its placement group, such as ``cluster``. Default: None.
     """
 
     kind: str = ON_DEMAND
@@ -66,6 +70,7 @@ class CapacityRequest:
     end: Optional[Number] = None
     own_group: bool = False
     other_group: bool = False
+    group_strategy: Optional[str] = None
 
     @property
     def usable_seconds(self) -> Optional[Number]:
@@ -138,7 +143,10 @@ def reservation(request: CapacityRequest) -> List[Problem]:
 
 
 def group(request: CapacityRequest) -> List[Problem]:
-    """No placement group stands beside one that the capacity is in already."""
+    """A placement group is a cluster, and none stands beside one that the capacity is in already."""
+    strategy = request.group_strategy
+    if strategy not in (None, CLUSTER_GROUP) and not is_token_text(strategy):
+        return [Problem("capacity.group_strategy", _no_cluster_group(strategy))]
     if not request.other_group:
         return []
     if request.kind == BLOCK:
@@ -239,6 +247,13 @@ def strategy(value: Optional[str]) -> List[Problem]:
             "multi-node jobs do not run on Spot; change it",
         )
     ]
+
+
+def _no_cluster_group(strategy: Optional[str]) -> str:
+    return (
+        f"placement_group is of another strategy than {CLUSTER_GROUP!r}, got {strategy!r}; it keeps hosts apart, where "
+        "multi-node jobs need them close together, and may refuse them; give a cluster placement group"
+    )
 
 
 _BLOCK_GROUP = (

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import Iterable, List, Sequence
+from typing import Iterable, List, Mapping, Sequence
 
 from muster_core.contract import LAUNCHERS, RESERVED_PREFIXES
 from muster_core.rules.problem import Problem, Rules, is_token_text
 
 # $VAR, ${VAR}, $(VAR), $(command) - none of which anybody expands. `$$` and a lone `$` are left alone.
 _EXPANSION = re.compile(r"(?<!\$)\$(\{[A-Za-z_][^}]*\}|\([^)]*\)|[A-Za-z_]\w*)")
+_NO_NAME = re.compile(r"[=\s\x00-\x1f\x7f\ud800-\udfff]")
+# A process is given its texts as bytes that end with a NUL; half of a surrogate pair has no bytes.
+_NO_TEXT = re.compile(r"[\x00\ud800-\udfff]")
 
 SHELLS = ("sh", "bash", "dash", "ash", "zsh")
 """Programs that expand variables in the text after ``-c``."""
 
 RULES: Rules = {
-    "environment.name": "the name of a variable is not empty and has no equals sign",
+    "environment.name": "the name of a variable is not empty and has no equals sign, white space or control character",
+    "environment.text": "values and the command have only characters that a process can be given",
     "environment.reserved": "a job sets no variable of AWS Batch or of Muster",
     "environment.launcher": "a job sets no variable that its launcher sets for each process",
     "environment.duplicate": "a variable is set once, by value or from a secret",
@@ -39,6 +43,16 @@ def names(variables: Iterable[str], launcher: str, argument: str = "environment"
     return found
 
 
+def values(variables: Mapping[str, str], argument: str = "environment") -> List[Problem]:
+    """The values of a job's variables are texts that a process can be given.
+
+    Args:
+        variables: The variables.
+        argument: What the person wrote them in. Default: ``environment``.
+    """
+    return [problem for name, value in variables.items() for problem in _text(f"{argument}[{name!r}]", value)]
+
+
 def secrets(variables: Iterable[str], secret_variables: Iterable[str]) -> List[Problem]:
     """No variable is set both by value and from a secret."""
     return [
@@ -57,6 +71,7 @@ def command(arguments: Sequence[str], argument: str = "command") -> List[Problem
     The text that follows a shell's ``-c`` is left alone.
     """
     found = [Problem("environment.command_empty", _empty(argument))] if "" in arguments else []
+    found += [problem for text in arguments for problem in _text(argument, text)]
     return found + [
         Problem("environment.command_variable", _unexpanded(argument, text, match.group(0)))
         for index, text in enumerate(arguments)
@@ -65,7 +80,7 @@ def command(arguments: Sequence[str], argument: str = "command") -> List[Problem
 
 
 def _name(name: str, launcher: str, argument: str) -> List[Problem]:
-    if not name or "=" in name:
+    if not name or _NO_NAME.search(name):
         return [Problem("environment.name", _malformed(argument, name))]
     prefix = next((each for each in RESERVED_PREFIXES if name.startswith(each)), None)
     if prefix:
@@ -73,6 +88,11 @@ def _name(name: str, launcher: str, argument: str) -> List[Problem]:
     if launcher in LAUNCHERS and name in LAUNCHERS[launcher].owns:
         return [Problem("environment.launcher", _owned(argument, name, launcher))]
     return []
+
+
+def _text(argument: str, text: str) -> List[Problem]:
+    match = _NO_TEXT.search(text)
+    return [] if match is None else [Problem("environment.text", _no_text(argument, match.group(0)))]
 
 
 def _expansions(arguments: Sequence[str], index: int, text: str) -> List[re.Match[str]]:
@@ -93,7 +113,10 @@ def _base(path: str) -> str:
 
 
 def _malformed(argument: str, name: str) -> str:
-    return f"{argument} has a name that no variable can have, got {name!r}; a name is not empty and has no '='; rename it"
+    return (
+        f"{argument} has a name that no variable can have, got {name!r}; a name is not empty and has no '=', white space "
+        "or control character; rename it"
+    )
 
 
 def _reserved(argument: str, name: str, prefix: str) -> str:
@@ -105,6 +128,13 @@ def _owned(argument: str, name: str, launcher: str) -> str:
     return (
         f"{argument} sets a variable that the launcher {launcher} sets for each process, got {name!r}; "
         "its value would be lost; remove it"
+    )
+
+
+def _no_text(argument: str, character: str) -> str:
+    return (
+        f"{argument} holds a character that no process can be given, got {character!r}; neither NUL nor half of a "
+        "surrogate pair can be; remove it"
     )
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping
+from typing import Dict, List, Mapping, Optional, Sequence
 
-from muster_core.contract import LAUNCHERS, RENDEZVOUS_PORT, LauncherOption
+from muster_core.contract import LAUNCHERS, RENDEZVOUS_PORT, TORCH, LauncherOption
 from muster_core.rules.problem import Problem, Rules, is_token_number
 
 MAX_PORT = 65535
+_EXCLUSIVE = {TORCH.name: (("module", "no_python"),)}
+"""Switches of a launcher that are not given together."""
 
 RULES: Rules = {
     "launcher.name": "the launcher is one that the runtime knows",
     "launcher.option": "each option of a launcher is one of its own, with a value of its kind",
+    "launcher.exclusive": "options of a launcher that exclude each other are not given together",
+    "launcher.program": "a launcher has a program to start",
     "launcher.port": f"a port is from 1 to {MAX_PORT} and not the rendezvous's",
 }
 
@@ -33,7 +37,19 @@ def check(name: str, options: Mapping[str, object], rendezvous_port: int = RENDE
     for argument, value in options.items():
         if value is not None and not is_token_number(value):
             found += _option(name, allowed, argument, value, rendezvous_port)
-    return found
+    return found + _exclusive(name, options)
+
+
+def program(command: Optional[Sequence[str]]) -> List[Problem]:
+    """There is a program; None is not judged.
+
+    Args:
+        command: The program and its arguments.
+    """
+    if command is None or command:
+        return []
+    text = "launcher has no program, got (); every node would end at once; give one, such as Launcher.torch('train.py')"
+    return [Problem("launcher.program", text)]
 
 
 def argument_of(option: LauncherOption) -> str:
@@ -52,6 +68,17 @@ def _option(
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         return [_kind(argument, value, "a whole number of at least 1")]
     return _port(argument, value, rendezvous_port) if argument.endswith("port") else []
+
+
+def _exclusive(name: str, options: Mapping[str, object]) -> List[Problem]:
+    return [
+        Problem(
+            "launcher.exclusive",
+            f"{pair[0]} and {pair[1]} exclude each other, got True for both; leave one of them out",
+        )
+        for pair in _EXCLUSIVE.get(name, ())
+        if all(options.get(each) is True for each in pair)
+    ]
 
 
 def _kind(argument: str, value: object, allowed: str) -> Problem:

@@ -21,6 +21,7 @@ from muster_core.rules import (
     nodes,
     queue,
     retry,
+    roles,
     sizes,
     volume,
 )
@@ -86,7 +87,7 @@ class JobRequest:
         max_nodes: Nodes that its cluster may have. Default: None.
         launcher: Name of the launcher. Default: ``torch``.
         launcher_options: Its options by argument. Default: none.
-        command: What the launcher starts, with arguments. Default: none.
+        command: What the launcher starts, with arguments. Default: None.
         environment: Variables by name. Default: none.
         secrets: Names of variables that come from secrets. Default: none.
         image: The image's URI. Default: None.
@@ -97,13 +98,15 @@ class JobRequest:
         evaluate_on_exit: Retry rules in Batch's form. Default: none.
         rendezvous_port: Port of the coordinator. Default: the contract's.
         block_seconds: What the cluster's Capacity Block lasts for a job. Default: None.
+        account_and_region: Those of the job. Default: none, which is not judged.
+        cluster_account_and_region: Those of its cluster. Default: none, which is not judged.
     """
 
     nodes: Number
     max_nodes: Optional[Number] = None
     launcher: str = TORCH.name
     launcher_options: Mapping[str, object] = field(default_factory=dict)
-    command: Sequence[str] = ()
+    command: Optional[Sequence[str]] = None
     environment: Mapping[str, str] = field(default_factory=dict)
     secrets: Sequence[str] = ()
     image: Optional[str] = None
@@ -114,6 +117,8 @@ class JobRequest:
     evaluate_on_exit: Sequence[Mapping[str, str]] = ()
     rendezvous_port: int = RENDEZVOUS_PORT
     block_seconds: Optional[Number] = None
+    account_and_region: Sequence[str] = ()
+    cluster_account_and_region: Sequence[str] = ()
 
 
 def cluster(facts: InstanceType, request: ClusterRequest) -> List[Problem]:
@@ -157,11 +162,14 @@ def job(facts: InstanceType, request: JobRequest) -> List[Problem]:
     """
     return [
         *nodes.count(request.nodes, request.max_nodes),
+        *nodes.environment(request.account_and_region, request.cluster_account_and_region),
         *image.uri(request.image),
         *launcher.check(request.launcher, request.launcher_options, request.rendezvous_port),
-        *environment.command(request.command),
+        *launcher.program(request.command),
+        *environment.command(request.command or ()),
         *environment.names(request.environment, request.launcher),
         *environment.names(request.secrets, request.launcher, "secrets"),
+        *environment.values(request.environment),
         *environment.secrets(request.environment, request.secrets),
         *memory.size(facts, request.memory_mib),
         *memory.shared(request.memory_mib, request.shared_memory_mib),
@@ -176,6 +184,6 @@ def catalogue() -> Dict[str, str]:
     """Every rule: id -> what it holds, in a sentence."""
     modules = (
         *(instance, nodes, capacity, compute, queue, network, volume, host),
-        *(memory, environment, sizes, retry, image, launcher, monitoring),
+        *(memory, environment, sizes, retry, image, launcher, monitoring, roles),
     )
     return {rule: text for module in modules for rule, text in module.RULES.items()}

@@ -61,7 +61,7 @@ def name(value: Optional[str], argument: str = "job_name") -> List[Problem]:
 
 def _length(request: Mapping[str, object]) -> int:
     text = json.dumps(request, separators=(",", ":"), ensure_ascii=False, default=lambda _: "")
-    return len(_TOKEN.sub("", text).encode())
+    return len(_TOKEN.sub("", text).encode(errors="surrogatepass"))
 
 
 def _bytes(rule: str, what: str, length: int, limit: int) -> List[Problem]:
