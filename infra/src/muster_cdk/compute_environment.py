@@ -11,7 +11,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from muster_cdk import network, roles
+from muster_cdk import environment_place, network, roles
 from muster_cdk.capacity import placement_group_of, zone_of
 from muster_cdk.coercion import to_amount, to_count, to_flag, to_instance, to_mode, to_part, to_text
 from muster_cdk.machine_image import images
@@ -22,9 +22,8 @@ from muster_cdk.template_reference import (
     to_reference,
     warn_unseen,
 )
-from muster_cdk.validation import refuse_impossible, report_of
-from muster_core.rules import ClusterRequest, Problem, cluster
-from muster_core.rules import network as network_rules
+from muster_cdk.validation import is_part, refuse_impossible, report_of
+from muster_core.rules import ClusterRequest, cluster
 from muster_core.rules.capacity import DEFAULT_STRATEGY, REPLACED_STRATEGY
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ class GpuComputeEnvironment(Construct):
         refuse_impossible(self.instance, request)
         others = to_others(other_types or {})
         report = report_of(self, scope)
-        report.add([*cluster(self.instance, request), *_subnet_problems(subnet)])
+        report.add(cluster(self.instance, request))
         report.add(template_problems(self.instance, template, others, request))
         self.max_vcpus = self.max_nodes * max([self.instance.vcpus, *(each.vcpus for each, _ in others)])
         self._drain_minutes: int | None = None
@@ -151,6 +150,11 @@ class GpuComputeEnvironment(Construct):
         self.node.default_child = self.compute_environment
         self._set_update_policy(MAX_DRAIN_MINUTES)
         warn_unseen(self, launch_template)
+        for name, each in (other_types or {}).items():
+            warn_unseen(self, each, f"other_types[{name!r}]")
+        if not is_part(scope):  # a cluster has judged what follows
+            report.add(environment_place.public_subnet(subnet))
+            environment_place.warn_of_place(self, subnet)
 
     @property
     def arn(self) -> str:
@@ -241,11 +245,6 @@ def _profile_arn(profile: iam.IInstanceProfile | iam.CfnInstanceProfile) -> str:
         return profile.attr_arn
     to_part(profile, "instance_profile_arn", "instance_profile", "an iam.InstanceProfile")
     return profile.instance_profile_arn
-
-
-def _subnet_problems(subnet: ec2.ISubnet) -> list[Problem]:
-    public = [subnet.subnet_id] if isinstance(subnet, ec2.PublicSubnet) else []
-    return network_rules.public_subnet(subnet.subnet_id, public, subnet.node.path)
 
 
 def _scaling(minutes: float | None) -> batch.CfnComputeEnvironment.ComputeScalingPolicyProperty | None:

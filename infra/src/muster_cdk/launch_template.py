@@ -14,9 +14,10 @@ from muster_cdk.capacity import Capacity
 from muster_cdk.coercion import to_duration, to_flag
 from muster_cdk.host_options import HostOptions, key_arn, to_options
 from muster_cdk.paths import path_of
-from muster_cdk.validation import report_of
+from muster_cdk.security_groups import warn_efa_rules
+from muster_cdk.validation import is_part, report_of
 from muster_core.instances import EFA_ONLY, InstanceType, Nic, nics
-from muster_core.rules import Problem, host
+from muster_core.rules import Problem, host, is_token_number, volume
 from muster_core.rules.host import DEFAULT_STOP_SECONDS
 from muster_core.rules.volume import DEFAULT_ROOT_GIB
 
@@ -89,7 +90,11 @@ class EfaLaunchTemplate(Construct):
         settings = _settings(options, self.stop_timeout, self.capacity, scratch=to_flag(scratch, "scratch"))
         self.mount_points = tuple(settings.mount_points)
         body = user_data.render(settings)
-        report_of(self, scope).add(_problems(instance, options, settings, root_volume_gib, body))
+        report = report_of(self, scope)
+        report.add(_problems(instance, options, settings, root_volume_gib, body))
+        if not is_part(scope):  # a cluster has judged what follows
+            report.add(volume.root(_mebibytes(root_volume_gib), "root_volume_gib"))
+            warn_efa_rules(self, security_group)
         self._tags = cdk.TagManager(cdk.TagType.STANDARD, "AWS::EC2::LaunchTemplate")
         for key in ("Name", CLUSTER_TAG):
             self._tags.set_tag(key, path_of(scope), 0)
@@ -219,6 +224,10 @@ def _settings(
     )
 
 
+def _mebibytes(gib: int) -> int:
+    return gib if is_token_number(gib) else gib * 1024
+
+
 def _problems(
     instance: InstanceType,
     options: HostOptions,
@@ -227,7 +236,7 @@ def _problems(
     body: str,
 ) -> list[Problem]:
     request = host.HostRequest(
-        root_volume_mib=root_volume_gib * 1024,
+        root_volume_mib=_mebibytes(root_volume_gib),
         root_volume_type=options.root_volume_type,
         root_volume_iops=options.root_volume_iops,
         root_volume_throughput=options.root_volume_throughput,

@@ -13,6 +13,9 @@ from muster_cdk.arguments import checked
 from muster_cdk.paths import path_of
 
 _PORTS = ec2.Port.tcp_range(0, 65535)
+_DEFAULT_GROUP = "MusterDefaultGroup"
+_HTTPS = 443
+_IN, _OUT = "in", "out"
 
 
 class EfaSecurityGroup(ec2.SecurityGroup):
@@ -54,11 +57,20 @@ def open_default_group(owner: Construct, group_id: str) -> None:
         group_id: Id of the default group.
     """
     stack = cdk.Stack.of(owner)
-    name = "MusterDefaultGroup"
+    name = _DEFAULT_GROUP
     if path_of(owner) == path_of(stack):
         name += f"-{_plain(stack, group_id)}"
     if owner.node.try_find_child(name) is None:
         _open_group(Construct(owner, name), group_id)
+
+
+def is_open(vpc: ec2.Vpc) -> bool:
+    """Whether the default group of a VPC of this app was given these rules.
+
+    Args:
+        vpc: The VPC.
+    """
+    return vpc.node.try_find_child(_DEFAULT_GROUP) is not None
 
 
 def warn_unseen_default_group(scope: Construct) -> None:

@@ -88,17 +88,18 @@ def to_reference(template: GivenTemplate, argument: str) -> TemplateReference:
     )
 
 
-def warn_unseen(scope: Construct, template: GivenTemplate) -> None:
+def warn_unseen(scope: Construct, template: GivenTemplate, argument: str = "launch_template") -> None:
     """Say that nobody here knows the network cards of a template that the user has.
 
     Args:
         scope: Construct of the environment.
         template: Its template.
+        argument: What it was given by. Default: ``launch_template``.
     """
     if not isinstance(template, EfaLaunchTemplate):
         cdk.Annotations.of(scope).add_warning_v2(
             "muster-cdk:ownLaunchTemplate",
-            "launch_template is one of yours, and its network cards are not judged; it must have an interface for each "
+            f"{argument} is one of yours, and its network cards are not judged; it must have an interface for each "
             "network card of the type, with its security groups on each; use an EfaLaunchTemplate to have them made",
         )
 

@@ -49,6 +49,15 @@ def report_of(construct: Construct, scope: Construct) -> Report:
     return report if isinstance(report, Report) else Report(construct)
 
 
+def is_part(scope: Construct) -> bool:
+    """Whether a construct below this one is a part of a whole, which has a report for all of them.
+
+    Args:
+        scope: The construct's parent.
+    """
+    return isinstance(getattr(scope, "_report", None), Report)
+
+
 def refuse_impossible(instance: InstanceType, request: ClusterRequest) -> None:
     """Stop where the instance type leaves nothing to build.
 

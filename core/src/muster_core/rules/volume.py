@@ -51,18 +51,23 @@ RULES: Rules = {
 }
 
 
-def root(mebibytes: Optional[Number]) -> List[Problem]:
-    """The size of the root volume in MiB is a whole number of GiB, holds the machine image and can be made."""
+def root(mebibytes: Optional[Number], argument: str = "root_volume_size") -> List[Problem]:
+    """The size of the root volume in MiB is a whole number of GiB, holds the machine image and can be made.
+
+    Args:
+        mebibytes: The size; None is not judged.
+        argument: What the person wrote it in. Default: ``root_volume_size``.
+    """
     number = known(mebibytes)
     if number is not None and number > MAX_GIB * _MEBIBYTES:
-        text = f"root_volume_size must be at most {MAX_GIB} GiB, got {mebibytes} MiB; EBS makes no larger volume; give less"
+        text = f"{argument} must be at most {MAX_GIB} GiB, got {mebibytes} MiB; EBS makes no larger volume; give less"
         return [Problem("volume.root", text)]
     if number is None or (number % _MEBIBYTES == 0 and number >= IMAGE_GIB * _MEBIBYTES):
         return []
     return [
         Problem(
             "volume.root",
-            f"root_volume_size must be a whole number of GiB and at least {IMAGE_GIB}, got {mebibytes} MiB; the machine "
+            f"{argument} must be a whole number of GiB and at least {IMAGE_GIB}, got {mebibytes} MiB; the machine "
             f"image alone takes {IMAGE_GIB} GiB, and training images come on top; give more",
         )
     ]

@@ -1,0 +1,151 @@
+"""Parts without a GpuCluster say what a cluster would say; beside each mistake stands the nearest right one, in silence."""
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from infra_synth import ZONE, problems_of, stack, warnings_of
+
+from muster_cdk import (
+    EfaLaunchTemplate,
+    EfaSecurityGroup,
+    GpuComputeEnvironment,
+    NetworkEndpoints,
+    TrainingNetwork,
+)
+from muster_core.instances import lookup
+
+
+@pytest.fixture
+def scope(tmp_path):
+    return stack(tmp_path)
+
+
+def vpc(scope, kind=ec2.SubnetType.PRIVATE_WITH_EGRESS, **more):
+    public = ec2.SubnetConfiguration(name="Public", subnet_type=ec2.SubnetType.PUBLIC)
+    nodes = ec2.SubnetConfiguration(name="Nodes", subnet_type=kind)
+    return ec2.Vpc(scope, "Vpc", availability_zones=[ZONE], subnet_configuration=[public, nodes], **more)
+
+
+def template(scope, network, name="p5.48xlarge", group=None, **more):
+    group = group or EfaSecurityGroup(scope, f"Group-{name}", vpc=network)
+    return EfaLaunchTemplate(scope, f"T-{name}", instance=lookup(name), security_group=group, **more)
+
+
+def environment(scope, network, subnet, **more):
+    options = {"instance_type": "p5.48xlarge", "max_nodes": 4, "subnet": subnet, **more}
+    options.setdefault("launch_template", template(scope, network))
+    return GpuComputeEnvironment(scope, "Alone", **options)
+
+
+def test_a_root_volume_below_the_image(scope):
+    made = vpc(scope)
+    template(scope, made, root_volume_gib=8)
+    template(scope, made, "p4d.24xlarge", root_volume_gib=30)
+    template(scope, made, "p4de.24xlarge", root_volume_gib=cdk.Token.as_number({"Ref": "Gib"}))
+    assert problems_of(scope) == [
+        (
+            "[Test/T-p5.48xlarge] root_volume_gib must be a whole number of GiB and at least 30, got 8192 MiB; the machine "
+            "image alone takes 30 GiB, and training images come on top; give more"
+        )
+    ]
+
+
+@pytest.mark.parametrize("kind", [ec2.SecurityGroup, EfaSecurityGroup])
+def test_a_group_that_does_not_admit_itself(scope, kind):
+    made = vpc(scope)
+    template(scope, made, group=kind(scope, "Own", vpc=made))
+    found = [each for each in warnings_of(scope) if "muster-cdk:efaSecurityGroup" in each]
+    assert len(found) == (kind is ec2.SecurityGroup)
+    assert all(
+        each.startswith("security_group has no rule for all traffic from and to itself, got 'Test/Own'")
+        for each in found
+    )
+
+
+def test_a_default_group_that_nobody_opens(scope):
+    made = vpc(scope)
+    environment(scope, made, made.private_subnets[0])
+    assert warnings_of(scope) == [
+        (
+            "the default security group of the vpc has no rules, got 'Test/Vpc', and the containers of multi-node jobs are in "
+            "it; they would reach neither each other nor the internet; make the vpc by TrainingNetwork or with "
+            "restrict_default_security_group=False, or give the group tcp from itself and tcp out "
+            "[ack: muster-cdk:shutDefaultGroup]"
+        )
+    ]
+
+
+def test_default_groups_that_are_open(scope):
+    made = vpc(scope, restrict_default_security_group=False)
+    environment(scope, made, made.private_subnets[0])
+    network = TrainingNetwork(scope, "Network", availability_zone=ZONE)
+    group = EfaSecurityGroup(scope, "Second", vpc=network.vpc)
+    GpuComputeEnvironment(
+        scope,
+        "Second-Alone",
+        instance_type="g6.8xlarge",
+        max_nodes=2,
+        subnet=network.subnet,
+        launch_template=template(scope, network.vpc, "g6.8xlarge", group),
+    )
+    assert warnings_of(scope) == []
+    assert problems_of(scope) == []
+
+
+@pytest.mark.parametrize("reached", [False, True])
+def test_a_subnet_without_a_way_out(scope, reached):
+    made = vpc(scope, ec2.SubnetType.PRIVATE_ISOLATED, restrict_default_security_group=False)
+    subnet = made.isolated_subnets[0]
+    if reached:
+        NetworkEndpoints(scope, "Endpoints", vpc=made, subnet=subnet)
+    environment(scope, made, subnet)
+    found = warnings_of(scope)
+    assert len(found) == (not reached)
+    assert all(
+        each.startswith(
+            "subnet has no route to the internet, got 'Test/Vpc/NodesSubnet1', and no endpoints are known; "
+        )
+        for each in found
+    )
+
+
+@pytest.mark.parametrize("kind", ["public", "private"])
+def test_a_subnet_of_an_imported_vpc(scope, kind):
+    theirs = ec2.Vpc.from_vpc_attributes(
+        scope,
+        "Theirs",
+        vpc_id="vpc-0123456789abcdef0",
+        availability_zones=[ZONE],
+        public_subnet_ids=["subnet-0aaaaaaaaaaaaaaa1"],
+        public_subnet_route_table_ids=["rtb-0aaaaaaaaaaaaaaa1"],
+        private_subnet_ids=["subnet-0aaaaaaaaaaaaaaa2"],
+        private_subnet_route_table_ids=["rtb-0aaaaaaaaaaaaaaa2"],
+    )
+    environment(scope, theirs, {"public": theirs.public_subnets, "private": theirs.private_subnets}[kind][0])
+    assert problems_of(scope) == (
+        [
+            (
+                "[Test/Alone] subnet is public, got 'Test/Theirs/PublicSubnet1'; the container of a multi-node job has no "
+                "public address and would have no way out; give a private subnet with NAT"
+            )
+        ]
+        if kind == "public"
+        else []
+    )
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_launch_template_of_the_users_for_another_type(scope, own):
+    made = vpc(scope, restrict_default_security_group=False)
+    other = (
+        ec2.CfnLaunchTemplate(scope, "Own", launch_template_data={})
+        if own
+        else template(scope, made, "p4d.24xlarge")
+    )
+    environment(scope, made, made.private_subnets[0], other_types={"p4d.24xlarge": other})
+    found = warnings_of(scope)
+    assert len(found) == own
+    assert all(
+        each.startswith("other_types['p4d.24xlarge'] is one of yours, and its network cards are not judged; ")
+        for each in found
+    )
