@@ -172,6 +172,16 @@ def test_efa_devices_that_can_be(paths: list[str]) -> None:
             ["efa_devices has a device twice, got '/dev/infiniband/uverbs0'; remove one"],
         ),
         (
+            ["/dev/infiniband/uverbs63", "/dev/infiniband/uverbs64", "/dev/infiniband/uverbs100"],
+            [
+                (
+                    f"efa_devices has a device that no host has, got '/dev/infiniband/uverbs{number}'; hosts number their "
+                    "devices from 0 and have fewer than 64; correct it"
+                )
+                for number in (64, 100)
+            ],
+        ),
+        (
             DEVICES[:6],
             [
                 (

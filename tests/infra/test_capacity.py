@@ -16,7 +16,8 @@ from muster_cdk import (
     Launcher,
     MultiNodeTrainingJob,
 )
-from muster_cdk.capacity import environment_id, warn_of_remainder, warn_of_times
+from muster_cdk.capacity import environment_id
+from muster_cdk.capacity_times import warn_of_remainder, warn_of_times
 from muster_core.instances import lookup
 
 ID = "cr-0123456789abcdef0"

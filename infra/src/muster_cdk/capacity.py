@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
-from muster_cdk.coercion import to_count, to_text
+from muster_cdk.coercion import to_count, to_part, to_text
 from muster_core.rules.capacity import BLOCK, ENDING_SECONDS, ON_DEMAND, RESERVATION, CapacityRequest
 
 if TYPE_CHECKING:
@@ -46,6 +46,16 @@ class Capacity:
     start: dt.datetime | None = None
     end: dt.datetime | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what none of the methods makes."""
+        parts = (self.reservation_id, self.zone, self.size) if self.is_block else ()
+        if self.kind not in {ON_DEMAND, RESERVATION, BLOCK} or None in parts:
+            raise ValueError(
+                f"capacity is none that a method of Capacity makes, got kind {self.kind!r} with reservation_id "
+                f"{self.reservation_id!r}, zone {self.zone!r} and size {self.size!r}; use Capacity.on_demand(), "
+                ".reservation(...) or .block(...)"
+            )
+
     @classmethod
     def on_demand(cls) -> Capacity:
         """Instances of the open pool, as far as there are any."""
@@ -66,7 +76,12 @@ class Capacity:
             resource_group_arn: ARN of a resource group of reservations. Default: - ``id`` names one.
             placement_group: The cluster placement group that the reservation was made in. Default: - it
                 was made in none, and the cluster has none: another one would keep instances out of it.
+
+        Raises:
+            TypeError: An argument has a type that cannot be taken.
         """
+        if placement_group is not None:
+            to_part(placement_group, "placement_group_name", "placement_group", "an ec2.PlacementGroup")
         return cls(
             RESERVATION,
             reservation_id=None if id is None else to_text(id, "id"),
@@ -200,78 +215,11 @@ def zone_of(subnet: ec2.ISubnet, capacity: Capacity) -> str | None:
     return None if zone.startswith("dummy") else zone
 
 
-def warn_of_times(
-    scope: Construct, capacity: Capacity, limits: list[float], now: dt.datetime | None = None
-) -> None:
-    """Say what the clock says of a block. No errors: a stack must be destroyed after its block, too.
-
-    Args:
-        scope: Construct that the warnings are of.
-        capacity: Where the instances come from.
-        limits: Seconds after which the queue cancels jobs that wait.
-        now: The time. Default: - the clock's.
-    """
-    now = now or dt.datetime.now(dt.timezone.utc)
-    ending = capacity.ending
-    if ending is not None and ending <= now.timestamp():
-        _warn_ended(scope, capacity)
-    elif capacity.start is not None:
-        wait = (capacity.start - now).total_seconds()
-        shorter = [limit for limit in limits if limit < wait]
-        if shorter:
-            _warn_wait(scope, capacity, min(shorter))
-
-
-def warn_of_remainder(
-    scope: Construct, capacity: Capacity, timeout: cdk.Duration, now: dt.datetime | None = None
-) -> None:
-    """Say that a job's timeout is longer than what is left of a block that has begun, or whose start is not known.
-
-    Args:
-        scope: The job.
-        capacity: Where the instances come from.
-        timeout: The job's timeout. A token is left alone.
-        now: The time. Default: - the clock's.
-    """
-    now = now or dt.datetime.now(dt.timezone.utc)
-    begun = capacity.start is None or capacity.start <= now
-    if capacity.ending is None or not begun or timeout.is_unresolved():
-        return
-    left = capacity.ending - now.timestamp()
-    if 0 < left < timeout.to_seconds():
-        _warn_remainder(scope, capacity, left)
-
-
 def _warn_other_group(scope: Construct) -> None:
     cdk.Annotations.of(scope).add_warning_v2(
         "muster-cdk:reservationGroup",
         "placement_group is set beside a reservation that names none; a reservation that was not made in this group "
         "gives it no instance; pass the group to Capacity.reservation where it was, else leave it out",
-    )
-
-
-def _warn_ended(scope: Construct, capacity: Capacity) -> None:
-    cdk.Annotations.of(scope).add_warning_v2(
-        "muster-cdk:blockEnded",
-        f"the Capacity Block {capacity.reservation_id} has ended or is about to, by its end {capacity.end}; no job "
-        "starts in it; name the next block, or use Capacity.on_demand()",
-    )
-
-
-def _warn_remainder(scope: Construct, capacity: Capacity, left: float) -> None:
-    cdk.Annotations.of(scope).add_warning_v2(
-        "muster-cdk:blockRemainder",
-        f"timeout is longer than what is left of the Capacity Block {capacity.reservation_id}, which ends at "
-        f"{capacity.end}; a job that is submitted now has {left:.0f} s until EC2 ends its hosts; lower timeout, or save "
-        "checkpoints",
-    )
-
-
-def _warn_wait(scope: Construct, capacity: Capacity, limit: float) -> None:
-    cdk.Annotations.of(scope).add_warning_v2(
-        "muster-cdk:blockWait",
-        f"the Capacity Block {capacity.reservation_id} starts at {capacity.start}, and the queue may cancel a job that "
-        f"has waited {limit:.0f} s at its head; submit after the start, or set misconfiguration_limit=None",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
 from constructs import Construct
 
-from muster_cdk.capacity import warn_of_times
+from muster_cdk.capacity_times import warn_of_times
 from muster_cdk.coercion import to_amount, to_count, to_numbers
 from muster_cdk.compute_environment import GpuComputeEnvironment
 from muster_cdk.validation import report_of
@@ -103,7 +104,7 @@ class TrainingQueue(Construct):
 
         Raises:
             TypeError: An argument has a type that cannot be taken.
-            ValueError: A text is no duration. All other problems are reported together at the synth.
+            ValueError: A text is no duration, or a weight is not finite. All other problems are reported together at the synth.
         """
         super().__init__(scope, id)
         self.environments = [compute_environment, *_several(more_environments)]
@@ -203,6 +204,7 @@ def _policy(share: FairShare) -> tuple[batch.CfnSchedulingPolicy.FairsharePolicy
 
     Raises:
         TypeError: The value is no ``FairShare``, or a field of it has a wrong type.
+        ValueError: A weight is infinite, or no number at all.
     """
     if not isinstance(share, FairShare):
         raise TypeError(
@@ -212,6 +214,9 @@ def _policy(share: FairShare) -> tuple[batch.CfnSchedulingPolicy.FairsharePolicy
     weights = to_numbers(share.weights, "weights")
     decay = to_amount(share.decay, "decay", cdk.Duration.to_seconds)
     reservation = None if share.reservation is None else to_count(share.reservation, "reservation")
+    problems = queue.fair_share(weights, decay, reservation)
+    if not all(math.isfinite(each) for each in weights.values()):  # CDK's process would not outlive it
+        raise ValueError("\n".join(problem.message for problem in problems))
     policy = batch.CfnSchedulingPolicy.FairsharePolicyProperty(
         share_decay_seconds=decay,
         compute_reservation=reservation,
@@ -220,7 +225,7 @@ def _policy(share: FairShare) -> tuple[batch.CfnSchedulingPolicy.FairsharePolicy
             for name, weight in weights.items()
         ],
     )
-    return policy, queue.fair_share(weights, decay, reservation)
+    return policy, problems
 
 
 def _several(

@@ -14,13 +14,14 @@ from constructs import Construct
 
 from muster_cdk import retry, roles
 from muster_cdk.arguments import checked
-from muster_cdk.capacity import warn_of_remainder
+from muster_cdk.capacity_times import warn_of_remainder
 from muster_cdk.coercion import to_count, to_duration, to_mebibytes, to_variables
 from muster_cdk.container import ContainerSpec, Data, container
 from muster_cdk.image import TrainingImage
 from muster_cdk.launcher import Launcher, warn_of_command
 from muster_cdk.outputs import add_output
 from muster_cdk.paths import account_and_region
+from muster_cdk.transport import warn_of_transport
 from muster_cdk.validation import Report
 from muster_core import rules
 from muster_core.contract import (
@@ -263,6 +264,7 @@ class MultiNodeTrainingJob(Construct):
             block_seconds=self.cluster.launch_template.capacity.request().usable_seconds,
         )
         warn_of_command(self, self._launcher, self.cluster.instance)
+        warn_of_transport(self, self._variables, self.cluster.instance)
         warn_of_remainder(self, self.cluster.launch_template.capacity, self.timeout)
         report = Report(self)
         report.add(rules.job(self.cluster.instance, request))

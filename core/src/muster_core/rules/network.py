@@ -13,6 +13,9 @@ from muster_core.rules.problem import Number, Problem, Rules, is_token_text
 RESERVED_ADDRESSES = 5
 """Addresses that AWS keeps of every subnet: the first four and the last (Amazon VPC user guide)."""
 
+MAX_DEVICES = 64
+"""More RDMA devices than a host of any type has: with EFA they are 32 at most (p5), and a few others beside them."""
+
 # us-east-1a, us-gov-west-1b, cn-north-1a, local zones us-west-2-lax-1a, wavelength us-east-1-wl1-bos-wlz-1
 _EFA_DEVICE = re.compile(r"/dev/infiniband/uverbs[0-9]+")
 _ZONE = re.compile(r"[a-z]{2,4}(-[a-z]+)+-\d(([a-z])|(-[a-z0-9]+)+-\d+[a-z]?)")
@@ -52,6 +55,8 @@ def efa_devices(instance: InstanceType, paths: Sequence[str]) -> List[Problem]:
         return []
     wrong = [path for path in paths if not _EFA_DEVICE.fullmatch(path)]
     found = [Problem("network.efa_devices", _no_device(path)) for path in wrong]
+    far = [path for path in paths if path not in wrong and int(path.partition("uverbs")[2]) >= MAX_DEVICES]
+    found += [Problem("network.efa_devices", _device_too_far(path)) for path in far]
     twice = sorted({path for path in paths if paths.count(path) > 1})
     found += [Problem("network.efa_devices", _device_twice(path)) for path in twice]
     if len(set(paths)) > instance.max_efa:
@@ -174,6 +179,13 @@ def zone_mismatch(subnet_zone: Optional[str], availability_zone: Optional[str]) 
 
 def _no_device(path: str) -> str:
     return f"efa_devices has what is no EFA device, got {path!r}; a path is such as '/dev/infiniband/uverbs0'; correct it"
+
+
+def _device_too_far(path: str) -> str:
+    return (
+        f"efa_devices has a device that no host has, got {path!r}; hosts number their devices from 0 and have fewer than "
+        f"{MAX_DEVICES}; correct it"
+    )
 
 
 def _device_twice(path: str) -> str:
