@@ -272,7 +272,21 @@ def test_all_problems_come_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("options", "kind", "sentence"),
     [
-        ({"jobs": ["train"]}, TypeError, "jobs must hold MultiNodeTrainingJob, got str 'train'; change it"),
+        (
+            {"jobs": ["train"]},
+            TypeError,
+            "jobs must be a list of MultiNodeTrainingJob, got list ['train']; change it",
+        ),
+        (
+            {"topic": "arn"},
+            TypeError,
+            "topic must be an sns.ITopic such as sns.Topic, got str 'arn'; change it",
+        ),
+        (
+            {"encryption_key": "arn"},
+            TypeError,
+            "encryption_key must be a kms.IKey such as kms.Key, got str 'arn'; change it",
+        ),
         (
             {"idle_after": cdk.Duration.seconds(cdk.Token.as_number({"Ref": "Idle"}))},
             ValueError,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 import aws_cdk as cdk
 from aws_cdk import aws_logs as logs
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class _Kind(NamedTuple):
@@ -29,30 +31,31 @@ class _Kind(NamedTuple):
     allows: Callable[[object], bool]
 
 
-def checked(init: Callable[P, None]) -> Callable[P, None]:
-    """Decorate a constructor: arguments of a wrong type raise before anything is made.
+def checked(init: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a constructor, or a grant: arguments of a wrong type raise before anything is made.
 
     The annotations say what is right. One with a part that is not in the table is left to the
     constructor.
 
     Args:
-        init: The constructor; all of its arguments but the scope and the id are keywords.
+        init: The constructor.
 
     Returns:
         The constructor, which raises ``TypeError`` with a line for each wrong argument.
     """
+    names = list(inspect.signature(init).parameters)
     kinds = {name: kind for name, text in init.__annotations__.items() if (kind := _kinds(str(text)))}
 
     @functools.wraps(init)
-    def wrapper(*args: P.args, **arguments: P.kwargs) -> None:
+    def wrapper(*args: P.args, **arguments: P.kwargs) -> R:
         wrong = [
             f"{name} must be {_words(kinds[name])}, got {type(value).__name__} {value!r}; change it"
-            for name, value in arguments.items()
+            for name, value in {**dict(zip(names, args, strict=False)), **arguments}.items()
             if name in kinds and not any(kind.allows(value) for kind in kinds[name])
         ]
         if wrong:
             raise TypeError("\n".join(wrong))
-        init(*args, **arguments)
+        return init(*args, **arguments)
 
     return wrapper
 
@@ -78,6 +81,11 @@ def _is(*classes: type) -> Callable[[object], bool]:
     return lambda value: isinstance(value, classes)
 
 
+def _jobs(value: object) -> bool:
+    is_job = _has("job_definition")
+    return isinstance(value, Sequence) and all(is_job(each) for each in value)
+
+
 def _number(value: object) -> bool:
     return is_token_number(value) or (isinstance(value, int) and not isinstance(value, bool))
 
@@ -101,10 +109,15 @@ _KINDS = {
     ),
     "ecr.IRepository": _Kind("an ecr.IRepository such as TrainingRepository", _has("repository_uri")),
     "logs.ILogGroup": _Kind("a logs.ILogGroup such as logs.LogGroup", _has("log_group_arn")),
+    "iam.IGrantable": _Kind("an iam.IGrantable such as iam.Role", _has("grant_principal")),
+    "iam.IPrincipal": _Kind("an iam.IPrincipal such as iam.AccountPrincipal", _has("assume_role_action")),
+    "sns.ITopic": _Kind("an sns.ITopic such as sns.Topic", _has("topic_arn")),
     "kms.IKey": _Kind("a kms.IKey such as kms.Key", _has("key_arn")),
     "s3.IBucket": _Kind("an s3.IBucket such as s3.Bucket", _has("bucket_arn")),
     "InstanceType": _Kind(
         "the facts of an instance type, by InstanceType.custom or a cluster's instance", _is(InstanceType)
     ),
+    "Mapping[str, str]": _Kind("a dict of str to str", _is(Mapping)),
+    "Sequence[MultiNodeTrainingJob]": _Kind("a list of MultiNodeTrainingJob", _jobs),
     "GpuCluster": _Kind("a GpuCluster", _has("job_queue")),
 }

@@ -272,6 +272,7 @@ class GpuCluster(Construct):
         """
         return roles.grant_manage(cdk.Stack.of(self), grantee, self.job_queue.arn, job_tags)
 
+    @checked
     def grant_pull(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let somebody pull images from the repository.
 

@@ -12,10 +12,9 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from muster_cdk import monitoring_parts, roles
-from muster_cdk.cluster import GpuCluster
+from muster_cdk.arguments import checked
 from muster_cdk.coercion import to_duration, to_flag, to_strings
 from muster_cdk.paths import account_and_region
-from muster_cdk.training_job import MultiNodeTrainingJob
 from muster_cdk.validation import Report
 from muster_core.contract import BATCH_ID_SEPARATOR, OUTCOME_FAILED, VERDICT_MARKER
 from muster_core.rules import Problem, monitoring, nodes
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
     from aws_cdk import aws_kms as kms
     from aws_cdk import aws_sns as sns
+
+    from muster_cdk.cluster import GpuCluster
+    from muster_cdk.training_job import MultiNodeTrainingJob
 
 NAMESPACE = "Muster"
 FAILED_PATTERN = f'"{VERDICT_MARKER.strip()}" "\\"outcome\\":\\"{OUTCOME_FAILED}\\""'
@@ -53,6 +55,7 @@ class TrainingMonitoring(Construct):
         dashboard: The dashboard, None without one.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -91,7 +94,7 @@ class TrainingMonitoring(Construct):
             ValueError: A text is no duration, or a duration is not known at synth. All other problems are reported together at the synth.
         """
         super().__init__(scope, id)
-        self._cluster, self._jobs = _checked_cluster(cluster), [_checked_job(each) for each in jobs]
+        self._cluster, self._jobs = cluster, list(jobs)
         idle = _seconds(idle_after, "idle_after")
         waiting = _seconds(runnable_after, "runnable_after")
         Report(self).add(self._problems(idle, waiting))
@@ -297,15 +300,3 @@ def _seconds(value: str | cdk.Duration, argument: str) -> int:
 
 def _failures_name(job: MultiNodeTrainingJob) -> str:
     return f"FailedAttempts {job.node.path}"
-
-
-def _checked_cluster(cluster: GpuCluster) -> GpuCluster:
-    if isinstance(cluster, GpuCluster):
-        return cluster
-    raise TypeError(f"cluster must be a GpuCluster, got {type(cluster).__name__} {cluster!r}; change it")
-
-
-def _checked_job(job: MultiNodeTrainingJob) -> MultiNodeTrainingJob:
-    if isinstance(job, MultiNodeTrainingJob):
-        return job
-    raise TypeError(f"jobs must hold MultiNodeTrainingJob, got {type(job).__name__} {job!r}; change it")

@@ -8,6 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 
 from muster_cdk.arguments import checked
+from muster_cdk.coercion import to_variables
 from muster_cdk.validation import report_of
 from muster_core.rules import roles as rules
 
@@ -142,12 +143,13 @@ def bound(scope: Construct, boundary: iam.IManagedPolicy | str | None) -> None:
         iam.PermissionsBoundary.of(scope).apply(boundary)
 
 
+@checked
 def grant_manage(
     stack: cdk.Stack, grantee: iam.IGrantable, queue_arn: str, job_tags: Mapping[str, str] | None
 ) -> iam.Grant:
     """Let somebody look at jobs, end them, and see what waits in a queue."""
     jobs = stack.format_arn(service="batch", resource="job", resource_name="*")
-    tags = {f"aws:ResourceTag/{key}": value for key, value in (job_tags or {}).items()}
+    tags = {f"aws:ResourceTag/{key}": value for key, value in to_variables(job_tags, "job_tags").items()}
     conditions = {"StringEquals": tags} if tags else None
     grants = [
         iam.Grant.add_to_principal(
@@ -161,6 +163,7 @@ def grant_manage(
     return grants[0].combine(grants[1]).combine(grants[2])
 
 
+@checked
 def grant_read_logs(grantee: iam.IGrantable, log_group_arn: str) -> iam.Grant:
     """Let somebody read the events of a log group, and find its streams.
 

@@ -147,6 +147,7 @@ class MultiNodeTrainingJob(Construct):
         resource = cdk.Fn.select(1, cdk.Fn.split("/", self.job_definition.ref))
         return cdk.Fn.select(0, cdk.Fn.split(":", resource))
 
+    @checked
     def grant_submit(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let somebody submit this definition, in all revisions, to the cluster's queue, and nothing else.
 
@@ -177,6 +178,7 @@ class MultiNodeTrainingJob(Construct):
         """
         return roles.grant_read_logs(grantee, self.log_group.log_group_arn)
 
+    @checked
     def grant_pull(self, grantee: iam.IGrantable) -> None:
         """Let somebody pull the job's image; does nothing for an image outside of ECR.
 

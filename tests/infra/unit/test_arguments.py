@@ -80,6 +80,16 @@ def test_what_is_wrong_is_said(given, sentence):
     assert str(caught.value) == sentence
 
 
+def test_what_is_not_named_is_looked_at_too_and_the_answer_comes_back():
+    @arguments.checked
+    def ask(count: "int") -> "int":
+        return count + 1
+
+    assert ask(1) == ask(count=1) == 2
+    with pytest.raises(TypeError, match=r"^count must be an int, got str '1'; change it$"):
+        ask("1")
+
+
 def test_all_that_is_wrong_is_said_at_once():
     with pytest.raises(TypeError) as caught:
         Thing(None, "Id", vpc=1, count="2", size=object())
