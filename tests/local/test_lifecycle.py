@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import boto3
 import pytest
@@ -60,7 +61,8 @@ def test_up_answers_and_down_leaves_nothing(state, monkeypatch):
     lifecycle.down(state)
 
 
-def test_a_second_up_and_a_taken_port_are_sentences(state, tmp_path):
+def test_a_second_up_and_a_taken_port_are_sentences(state, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     cloud = lifecycle.up(state)
     with pytest.raises(LocalCloudError) as caught:
         lifecycle.up(state)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from muster_cli.clock import Backoff, Deadline
 from muster_cli.errors import MusterError
+from muster_cli.invocation import command
 from muster_cli.job_view import Job, Node, job_of, node_of, plain_id
 from muster_core.contract import EXIT_UNAVAILABLE
 
@@ -117,7 +118,7 @@ def check_deadline(job: Job, deadline: Deadline | None) -> None:
         why = f" ({job.reason})" if job.reason else ""
         raise MusterError(
             f"job {job.job_id} is still {job.status}{why} after the time that was given to wait for it;"
-            f" it goes on: muster status {job.job_id}",
+            f" it goes on: {command('status', job.job_id)}",
             EXIT_UNAVAILABLE,
         )
 

@@ -12,6 +12,7 @@ import time
 import urllib.request
 from typing import TYPE_CHECKING
 
+from muster_cli.invocation import command
 from muster_cli.local.errors import LocalCloudError
 from muster_cli.local.settings import HEALTH_PATH, POLL_INTERVAL, START_TIMEOUT, STOP_TIMEOUT
 from muster_cli.local.state import Record, StateFolder
@@ -47,7 +48,7 @@ def up(state: StateFolder, port: int = 0, image_map: Mapping[str, Path] | None =
             where = state.read_record()
             raise LocalCloudError(
                 f"a local cloud is running already{f' at {where.endpoint}' if where else ''} in {state.root}; "
-                "end it first: muster local down"
+                f"end it first: {command('local', 'down')}"
             )
         _clear(state)
         state.create()
@@ -199,6 +200,6 @@ def status(state: StateFolder) -> Cloud | None:
     if record is None or not _answers(record):
         raise LocalCloudError(
             f"the local cloud in {state.root} is running but does not answer (yet); "
-            f"its log is {state.server_log}, and `muster local down` ends it"
+            f"its log is {state.server_log}, and `{command('local', 'down')}` ends it"
         )
     return record

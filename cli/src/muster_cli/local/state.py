@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from muster_cli.invocation import command as invocation
 from muster_cli.local.errors import LocalCloudError
 from muster_cli.local.settings import DEFAULT_STATE, STATE_VARIABLE
 
@@ -165,7 +166,7 @@ class StateFolder:
             value = None
         if not isinstance(value, dict):
             raise LocalCloudError(
-                f"{path} is not a JSON object; remove {self.root} after `muster local down`"
+                f"{path} is not a JSON object; remove {self.root} after `{invocation('local', 'down')}`"
             )
         return value
 
