@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from muster_cli import room
 from muster_cli.errors import MusterError
 from muster_cli.stack import DEFAULT_STACK, choose, stack_jobs
 from muster_core.contract import TORCH
@@ -65,6 +66,9 @@ def prepare(aws: Aws, wanted: Submission) -> Request:
     definition = _describe(aws.batch, definition_name)
     request = build(wanted, definition, definition_name, queue)
     _check(wanted, request)
+    no_room = room.problem(aws.batch, queue, definition["nodeProperties"], wanted.nodes)
+    if no_room:
+        raise MusterError(no_room)
     return request
 
 
