@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster_cli import verdict
+from muster_cli.outcome import say_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,10 +35,13 @@ class LogPrinter:
         self._as_json = as_json
         self._err = err
         self.verdict: Verdict | None = None
+        self.count = 0
+        """Lines that were printed."""
 
     def print(self, lines: Iterable[Line]) -> None:
         """Print lines, in the order that they come in."""
         for line in lines:
+            self.count += 1
             found = verdict.parse(line.text) if line.node == self._main_node else None
             self.verdict = found or self.verdict
             if self._as_json:
@@ -48,8 +52,7 @@ class LogPrinter:
     def print_verdict(self) -> None:
         """Tell the verdict, where there is one and lines are for people."""
         if self.verdict and not self._as_json:
-            for text in verdict.render(self.verdict):
-                click.echo(text, err=self._err)
+            say_verdict(self.verdict, err=self._err)
 
 
 def _prefix(node: int) -> str:

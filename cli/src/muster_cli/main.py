@@ -9,10 +9,12 @@ import click
 
 from muster_cli import __version__, aws
 from muster_cli.errors import MusterError
+from muster_cli.invocation import command
 from muster_cli.options import examples
 from muster_core.contract import EXIT_SOFTWARE
 
 COMMANDS = {
+    "cancel": "muster_cli.cancel:cancel",
     "demo": "muster_cli.demo:demo",
     "local": "muster_cli.local_command:local",
     "logs": "muster_cli.logs:logs",
@@ -39,8 +41,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
+        found: click.Command = getattr(importlib.import_module(module), attribute)
+        return found
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  click's own signature
         """Run a command; what it raises comes out as a sentence with an exit code."""
@@ -60,7 +62,7 @@ def _as_sentence(error: Exception) -> MusterError:
     if aws.is_aws_error(error):
         return aws.sentence(error)
     return MusterError(
-        f"a fault in muster: {type(error).__name__}: {error}; `muster --traceback ...` shows where",
+        f"a fault in muster: {type(error).__name__}: {error}; `{command('--traceback', '...')}` shows where",
         EXIT_SOFTWARE,
     )
 

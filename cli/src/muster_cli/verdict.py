@@ -5,7 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from muster_core.contract import OUTCOME_FAILED, OUTCOME_SUCCEEDED, VERDICT_MARKER, Failure, Verdict
+from muster_core.contract import (
+    OUTCOME_FAILED,
+    OUTCOME_SUCCEEDED,
+    OUTCOME_TERMINATED,
+    VERDICT_MARKER,
+    Failure,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +50,10 @@ def find(lines: Iterable[Line], main_node: int) -> Verdict | None:
 def render(verdict: Verdict) -> list[str]:
     """Tell a verdict in a few lines, the outcome first."""
     failure = verdict["first_failure"]
-    return [_headline(verdict), *(_failure(failure) if failure else [])]
+    if not failure:
+        return [_headline(verdict)]
+    stopped = verdict["outcome"] == OUTCOME_TERMINATED
+    return [_headline(verdict), _stopped(failure) if stopped else _first(failure), *_quoted(failure)]
 
 
 def _headline(verdict: Verdict) -> str:
@@ -59,16 +69,23 @@ def _headline(verdict: Verdict) -> str:
     return f"verdict: {word} with exit code {verdict['code']} ({shape})"
 
 
-def _failure(failure: Failure) -> list[str]:
+def _stopped(failure: Failure) -> str:
+    return f"stopped: {failure['reason']}"
+
+
+def _first(failure: Failure) -> str:
     at = [
         f"node {failure['node']}" if failure["node"] is not None else "",
         f"rank {failure['rank']}" if failure["rank"] is not None else "",
         f"host {failure['host']}" if failure["host"] else "",
         f"exit code {failure['code']}",
     ]
-    first = f"first failure: {failure['reason']} ({', '.join(part for part in at if part)})"
+    return f"first failure: {failure['reason']} ({', '.join(part for part in at if part)})"
+
+
+def _quoted(failure: Failure) -> list[str]:
     quoted = [f"  | {line}" for line in failure["lines"]]
-    return [first, *(["its last lines:", *quoted] if quoted else [])]
+    return ["its last lines:", *quoted] if quoted else []
 
 
 def _count(number: int, noun: str) -> str:

@@ -102,6 +102,15 @@ def test_a_failure_of_no_single_node() -> None:
 
 
 def test_an_ended_job_is_told_as_such() -> None:
-    assert verdict.render(make(outcome="terminated", code=143))[0].startswith(
-        "verdict: terminated with exit code 143 ("
-    )
+    failure = {
+        "node": 0,
+        "rank": None,
+        "host": "ip-10-0-0-4",
+        "code": 143,
+        "reason": "node 0 was asked to end by SIGTERM",
+        "lines": [],
+    }
+    assert verdict.render(make(outcome="terminated", code=143, first_failure=failure)) == [
+        "verdict: terminated with exit code 143 (2 nodes, 2 ranks, launcher torch)",
+        "stopped: node 0 was asked to end by SIGTERM",
+    ]
