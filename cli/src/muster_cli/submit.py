@@ -106,7 +106,7 @@ def see_through(aws: Aws, job_id: str, *, follow: bool, deadline: Deadline, err:
         err: Logs go to standard error: standard output is for a program. Default: False.
     """
     jobs = Jobs(aws.batch)
-    end = (_follow if follow else _wait)(aws, jobs, job_id, deadline, err=err)
+    end = _follow(aws, jobs, job_id, deadline, err=err) if follow else _wait(aws, jobs, job_id, deadline)
     outcome.say_end(jobs, end)
     if end.verdict:
         outcome.say_verdict(end.verdict, err=err)
@@ -122,8 +122,7 @@ def _follow(aws: Aws, jobs: Jobs, job_id: str, deadline: Deadline, *, err: bool)
     return End(job, printer.verdict)
 
 
-def _wait(aws: Aws, jobs: Jobs, job_id: str, deadline: Deadline, *, err: bool) -> End:
-    del err
+def _wait(aws: Aws, jobs: Jobs, job_id: str, deadline: Deadline) -> End:
     job = jobs.wait(job_id, deadline=deadline, on_change=outcome.say_going)
     return End(job, outcome.find_verdict(aws, jobs, job) if job.status == job_view.FAILED else None)
 

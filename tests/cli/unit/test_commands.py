@@ -288,6 +288,13 @@ def test_ctrl_c_of_the_logs_says_so_too(monkeypatch: pytest.MonkeyPatch) -> None
     assert GOES_ON in result.stderr.splitlines()
 
 
+@pytest.mark.parametrize("text", ["A", "=b", ""])
+def test_a_variable_without_a_name_or_a_value_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    result = _run(monkeypatch, _aws(), "submit", "--env", text)
+    assert result.exit_code == 2
+    assert f"must be NAME=VALUE, got {text!r}" in result.stderr
+
+
 # --- how a job's end is told --------------------------------------------------------------------
 
 TOLD = [
@@ -427,13 +434,6 @@ def test_cancel_of_an_unknown_job_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     result = _run(monkeypatch, _aws([]), "cancel", JOB_ID)
     assert result.exit_code == 1
     assert f"job {JOB_ID!r} is not known to Batch here" in result.stderr
-
-
-@pytest.mark.parametrize("text", ["A", "=b", ""])
-def test_a_variable_without_a_name_or_a_value_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    result = _run(monkeypatch, _aws(), "submit", "--env", text)
-    assert result.exit_code == 2
-    assert f"must be NAME=VALUE, got {text!r}" in result.stderr
 
 
 # --- the group --------------------------------------------------------------------------------
