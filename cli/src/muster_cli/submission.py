@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mypy_boto3_batch.type_defs import JobDefinitionTypeDef
 
     from muster_cli.aws import Aws
+    from muster_core.rules import Problem
 
 MULTI_NODE = "multinode"
 NAME_ROOM = 100
@@ -155,6 +156,7 @@ def _check(wanted: Submission, request: Request) -> None:
     from muster_core.rules import environment, sizes  # noqa: PLC0415  loads the catalogue
 
     found = [
+        *_too_many(wanted.nodes),
         *sizes.name(wanted.name, "--name"),
         *environment.names(wanted.environment, TORCH.name, "--env"),
         *sizes.submission(request),
@@ -164,7 +166,18 @@ def _check(wanted: Submission, request: Request) -> None:
         raise MusterError("; ".join(problem.message for problem in found))
 
 
-def _override_sizes(request: Request) -> list[Any]:
+def _too_many(count: int | None) -> list[Problem]:
+    from muster_core.rules import Problem, nodes  # noqa: PLC0415  loads the catalogue
+
+    if count is None or count <= nodes.MAX_NODES:
+        return []
+    text = (
+        f"--nodes must be at most {nodes.MAX_NODES}, got {count}; AWS Batch starts no larger multi-node job"
+    )
+    return [Problem("nodes.count", text)]
+
+
+def _override_sizes(request: Request) -> list[Problem]:
     from muster_core.rules import sizes  # noqa: PLC0415  loads the catalogue
 
     overrides = request.get("nodeOverrides", {}).get("nodePropertyOverrides", [])

@@ -12,7 +12,7 @@ from muster_cli.invocation import command
 from muster_cli.jobs import Jobs
 from muster_cli.log_printer import LogPrinter
 from muster_cli.log_reader import LogReader
-from muster_cli.options import JSON, Assignment, aws_options, examples, output_option, print_json
+from muster_cli.options import JSON, Assignment, Seconds, aws_options, examples, output_option, print_json
 from muster_cli.outcome import End
 from muster_cli.stack import DEFAULT_STACK
 from muster_cli.status import as_data
@@ -42,9 +42,7 @@ from muster_cli.submission import submit as send
 )
 @click.option("--wait", is_flag=True, help="Wait for the end; exit with the job's exit code.")
 @click.option("--follow", "-f", is_flag=True, help="--wait, and show the logs of all nodes meanwhile.")
-@click.option(
-    "--wait-timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Longest wait. Default: none."
-)
+@click.option("--wait-timeout", type=Seconds(), metavar="SECONDS", help="Longest wait. Default: none.")
 @click.option("--dry-run", is_flag=True, help="Print the request and do not send it.")
 @aws_options
 @output_option

@@ -295,6 +295,23 @@ def test_a_variable_without_a_name_or_a_value_is_refused(monkeypatch: pytest.Mon
     assert f"must be NAME=VALUE, got {text!r}" in result.stderr
 
 
+def test_a_variable_of_bytes_that_are_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = _aws()
+    result = _run(monkeypatch, aws, "submit", "--env", "A=\udcff")
+    assert result.exit_code == 2
+    assert "must be text in UTF-8, got 'A=\\udcff'" in result.stderr
+    assert aws.batch.submitted == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-1"])
+def test_a_wait_without_end_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    aws = _aws()
+    result = _run(monkeypatch, aws, "submit", "--wait", "--wait-timeout", text)
+    assert result.exit_code == 2
+    assert "Invalid value for '--wait-timeout'" in result.stderr
+    assert aws.batch.submitted == []  # type: ignore[attr-defined]
+
+
 # --- how a job's end is told --------------------------------------------------------------------
 
 TOLD = [
