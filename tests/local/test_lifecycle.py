@@ -214,3 +214,16 @@ def test_another_server_on_the_port_is_not_taken_for_ours(state, environment):
         assert lifecycle._answers(record)
         assert not lifecycle._answers(Record(1, record.port, record.endpoint, 0.0, ""))
     assert not lifecycle._answers(record)
+
+
+def test_folders_of_images_that_are_missing_are_told_all_at_once(tmp_path):
+    state = StateFolder(tmp_path / "never")
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(LocalCloudError) as caught:
+        lifecycle.up(state, image_map={"foo": tmp_path / "none", "here": tmp_path, "repo/bar:1": file})
+    assert str(caught.value) == (
+        f"image foo is mapped to '{tmp_path / 'none'}', which is no folder; "
+        f"image repo/bar:1 is mapped to '{file}', which is no folder; correct --image-map"
+    )
+    assert not state.root.exists()

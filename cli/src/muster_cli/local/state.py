@@ -116,16 +116,34 @@ class StateFolder:
 
     def create(self) -> None:
         """Make the folder and those below it, for this user only."""
-        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for folder in (self.jobs, self.images, self.cache, self.home, self.tmp):
-            folder.mkdir(exist_ok=True, mode=0o700)
+        with self.usable():
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for folder in (self.jobs, self.images, self.cache, self.home, self.tmp):
+                folder.mkdir(exist_ok=True, mode=0o700)
 
     def clear(self) -> None:
         """Remove what a cloud leaves behind, except the cache and the server's log."""
         for folder in (self.jobs, self.images, self.home, self.tmp):
             shutil.rmtree(folder, ignore_errors=True)
-        for path in (self.record_path, self.images_path):
-            path.unlink(missing_ok=True)
+        with self.usable():
+            for path in (self.record_path, self.images_path):
+                path.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def usable(self) -> Iterator[None]:
+        """Turn an error of the operating system about this folder into a sentence.
+
+        Raises:
+            LocalCloudError: The block met such an error.
+        """
+        try:
+            yield
+        except OSError as error:
+            what = f" ({error.filename})" if error.filename and str(error.filename) != str(self.root) else ""
+            raise LocalCloudError(
+                f"the state folder {self.root} cannot be used: {(error.strerror or str(error)).lower()}{what}; "
+                f"mend that, or name another folder by --state or {STATE_VARIABLE}"
+            ) from error
 
     # --- files ------------------------------------------------------------------------------
 
@@ -136,8 +154,9 @@ class StateFolder:
             path: The file; its folder is made.
             value: A JSON object.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with self.usable():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(value, file, indent=1, sort_keys=True)
@@ -158,10 +177,13 @@ class StateFolder:
         Raises:
             LocalCloudError: The file holds something else.
         """
+        with self.usable():
+            try:
+                text = path.read_bytes()
+            except FileNotFoundError:
+                return {}
         try:
-            value = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return {}
+            value = json.loads(text)
         except ValueError:
             value = None
         if not isinstance(value, dict):
@@ -214,8 +236,10 @@ class StateFolder:
         if self._held:
             yield
             return
-        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._lock_path.open("a+") as lock:
+        with self.usable():
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = self._lock_path.open("a+")
+        with lock:
             self._take(lock.fileno(), command)
             self._held += 1
             try:
@@ -237,10 +261,11 @@ class StateFolder:
 
     def server_alive(self) -> bool:
         """Tell whether a server holds this folder now."""
-        try:
-            descriptor = os.open(self.server_lock_path, os.O_RDWR)
-        except FileNotFoundError:
-            return False
+        with self.usable():
+            try:
+                descriptor = os.open(self.server_lock_path, os.O_RDWR)
+            except FileNotFoundError:
+                return False
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -259,7 +284,8 @@ class StateFolder:
             LocalCloudError: Another server holds the folder.
         """
         self.create()
-        descriptor = os.open(self.server_lock_path, os.O_RDWR | os.O_CREAT, 0o600)
+        with self.usable():
+            descriptor = os.open(self.server_lock_path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
