@@ -12,7 +12,9 @@ from muster_runtime.agent.output import Lines, Writer
 from muster_runtime.agent.processes import (
     Guardian,
     become_subreaper,
+    exit_code,
     kill_orphans,
+    killed_by,
     reap,
     signal_group,
     start,
@@ -54,6 +56,8 @@ class Rank:
         self.lines = lines
         self.code: int | None = None
         """Exit code, None while it runs."""
+        self.killed_by = 0
+        """Signal that ended it, 0 where it exited by itself."""
         self.left_some = False
         """Whether processes of its group were there when it ended."""
 
@@ -171,14 +175,15 @@ class Supervisor:
 
     def reap(self) -> None:
         """Take every child that has ended; to be called on SIGCHLD."""
-        ended = [(self._ranks[pid], code) for pid, code in reap() if pid in self._ranks]
-        for rank, code in ended:
-            self._note(rank, code)
+        ended = [(self._ranks[pid], status) for pid, status in reap() if pid in self._ranks]
+        for rank, status in ended:
+            self._note(rank, status)
         for rank, _ in ended:
             self._on_exit(rank)
 
-    def _note(self, rank: Rank, code: int) -> None:
-        rank.code = code
+    def _note(self, rank: Rank, status: int) -> None:
+        rank.code = code = exit_code(status)
+        rank.killed_by = killed_by(status)
         rank.process.returncode = code  # it was reaped here, not by subprocess
         if code and not self.code:
             self.code = code
