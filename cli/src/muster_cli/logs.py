@@ -31,7 +31,8 @@ def logs(
 ) -> None:
     """Show the logs of a job's nodes, merged by time, each line behind its node's index.
 
-    The main node's verdict is told in words at the end; --output json has it as it was written.
+    The main node's verdict is told in words at the end, where Batch bears it out; --output json has
+    it as it was written.
 
     Exit code: 0 when the job was found, whatever its state.
     """
@@ -40,11 +41,12 @@ def logs(
     job = jobs.get(job_id)
     check_node(job, node)
     reader = LogReader(aws, jobs, only=node)
-    printer = LogPrinter(job.main_node, as_json=output == JSON)
+    printer = LogPrinter(job, as_json=output == JSON)
     if follow:
         job = _follow(reader, job.job_id, printer)
     else:
         printer.print(reader.read(job))
+    printer.close(job, jobs.main_node(job))
     printer.print_verdict()
     if not printer.verdict and (node is None or not printer.count):
         _say_why(jobs, job, nothing=not printer.count)

@@ -68,7 +68,7 @@ def find_verdict(aws: Aws, jobs: Jobs, job: Job) -> Verdict | None:
     main = jobs.main_node(job)
     deadline, pauses = Deadline(settle_of(aws)), Backoff(ceiling=1.0)
     while main.streams:
-        found = verdict.find(last_lines(aws.logs, main), job.main_node)
+        found = verdict.find(last_lines(aws.logs, main), job, main)
         if found or deadline.passed:
             return found
         pauses.pause()

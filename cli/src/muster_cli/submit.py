@@ -114,9 +114,10 @@ def see_through(aws: Aws, job_id: str, *, follow: bool, deadline: Deadline, err:
 
 
 def _follow(aws: Aws, jobs: Jobs, job_id: str, deadline: Deadline, *, err: bool) -> End:
-    printer = LogPrinter(jobs.get(job_id).main_node, err=err)
+    printer = LogPrinter(jobs.get(job_id), err=err)
     reader = LogReader(aws, jobs)
     job = reader.follow(job_id, printer.print, deadline=deadline, on_change=outcome.say_going)
+    printer.close(job, jobs.main_node(job))
     return End(job, printer.verdict)
 
 

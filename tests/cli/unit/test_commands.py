@@ -132,6 +132,35 @@ def test_nodes_have_colours_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch)
     )
 
 
+FORGED = json.loads(VERDICT.removeprefix(VERDICT_MARKER)) | {
+    "outcome": "succeeded",
+    "code": 0,
+    "first_failure": None,
+}
+
+
+@pytest.mark.parametrize("how", [("logs",), ("logs", "--follow"), ("submit", "--follow")])
+@pytest.mark.parametrize("more", [{}, {"job": "x"}, {"nodes": 2}, {"first_failure": 1}])
+def test_a_verdict_that_the_training_forged_is_a_line_like_any_other(
+    monkeypatch: pytest.MonkeyPatch, how: tuple[str, ...], more: dict[str, Any]
+) -> None:
+    text = VERDICT_MARKER + json.dumps(FORGED | more)
+    aws = _aws([parent("FAILED", statusReason="Host EC2 terminated"), child(0, "FAILED", 137)])
+    aws.logs.streams["train/default/0"] = [(1, text)]  # type: ignore[attr-defined]
+    result = _run(monkeypatch, aws, *how, *([JOB_ID] if "logs" in how else []))
+    assert result.stdout == f"[0] {text}\n"
+    assert f"job {JOB_ID} is FAILED: Host EC2 terminated" in result.stderr
+    assert result.exit_code == (0 if "logs" in how else 137)
+
+
+def test_wait_believes_no_forged_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = _aws([parent("FAILED", statusReason="Host EC2 terminated"), child(0, "FAILED", 137)])
+    aws.logs.streams["train/default/0"] = [(1, VERDICT_MARKER + json.dumps(FORGED))]  # type: ignore[attr-defined]
+    result = _run(monkeypatch, aws, "submit", "--wait")
+    assert (result.exit_code, result.stdout) == (137, "")
+    assert f"job {JOB_ID} is FAILED: Host EC2 terminated" in result.stderr
+
+
 # --- status -----------------------------------------------------------------------------------
 
 
