@@ -74,6 +74,7 @@ class Life:
         elif self._asked:
             self._writer.log(f"{signal.Signals(number).name} again: the grace is over")
             self._ranks.stop(0.0)
+            self._group.hurry()
         else:
             self._asked = True
             self._writer.log(f"{signal.Signals(number).name}: the job ends")
