@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from muster_cli import __version__, aws
+from muster_cli.broken_output import leave_if_broken
+from muster_cli.entry import EXIT_INTERRUPTED
 from muster_cli.errors import MusterError
 from muster_cli.invocation import command
 from muster_cli.options import examples
@@ -22,9 +24,6 @@ COMMANDS = {
     "submit": "muster_cli.submit:submit",
 }
 """Commands by name: module and attribute."""
-
-EXIT_INTERRUPTED = 130
-"""128 + SIGINT, as shells have it."""
 
 
 class Commands(click.Group):
@@ -44,15 +43,32 @@ class Commands(click.Group):
         found: click.Command = getattr(importlib.import_module(module), attribute)
         return found
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401  click's own signature
+    ) -> click.Context:
+        """Read the arguments, and print the help where it is asked for."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
+        except OSError as error:
+            leave_if_broken(error)
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  click's own signature
         """Run a command; what it raises comes out as a sentence with an exit code."""
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
             ctx.exit(EXIT_INTERRUPTED)
         except Exception as error:
+            leave_if_broken(error)
             if ctx.params.get("traceback"):
                 raise
             raise _as_sentence(error) from error

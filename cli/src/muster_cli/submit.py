@@ -9,7 +9,7 @@ from muster_cli.aws import PATIENT_ATTEMPTS, Aws
 from muster_cli.cancel import how_to_see_and_end
 from muster_cli.clock import Deadline
 from muster_cli.invocation import command
-from muster_cli.jobs import Jobs
+from muster_cli.jobs import Jobs, StillGoingError
 from muster_cli.log_printer import LogPrinter
 from muster_cli.log_reader import LogReader
 from muster_cli.options import JSON, Assignment, Seconds, aws_options, examples, output_option, print_json
@@ -68,7 +68,8 @@ def submit(
     Definition and queue are found by the outputs of the stack.
 
     Exit code with --wait or --follow: the job's own, 69 when it has none (it never started, its
-    host was lost, or the longest wait is over).
+    host was lost, or the longest wait is over). The job goes on after 130 (Ctrl-C), 141 (the pipe
+    was closed, as by head) and 74 (the output could not be written).
     """
     aws = Aws(region, profile, PATIENT_ATTEMPTS if wait or follow else 3)
     request = prepare(aws, Submission(stack, job, definition, queue, nodes, name, dict(variables)))
@@ -81,13 +82,16 @@ def submit(
         _say_submitted(job_id, request["jobName"], for_programs=for_programs)
         return
     click.echo(f"job {job_id} ({request['jobName']}) is submitted", err=True)
-    deadline = Deadline(wait_timeout)
+    deadline, jobs = Deadline(wait_timeout), Jobs(aws.batch)
     try:
         end = see_through(aws, job_id, follow=follow, deadline=deadline, err=for_programs).job
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, OSError):
         click.echo(f"\n{how_to_see_and_end(job_id)}", err=True)
         raise
-    jobs = Jobs(aws.batch)
+    except StillGoingError as error:
+        if for_programs:
+            print_json(as_data(error.job, jobs.nodes(error.job)))
+        raise
     if for_programs:
         print_json(as_data(end, jobs.nodes(end)))
     raise SystemExit(job_view.exit_code(end, jobs.main_node(end)))

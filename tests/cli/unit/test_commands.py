@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -295,6 +298,39 @@ def test_the_longest_wait_is_69(monkeypatch: pytest.MonkeyPatch) -> None:
     result = _run(monkeypatch, _aws([parent("RUNNABLE")]), "submit", "--wait", "--wait-timeout", "0")
     assert result.exit_code == 69
     assert f"job {JOB_ID} is still RUNNABLE after the time that was given" in result.stderr
+
+
+def test_the_longest_wait_leaves_programs_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ("--wait", "--wait-timeout", "0", "--output", "json")
+    result = _run(monkeypatch, _aws([parent("RUNNABLE")]), "submit", *options)
+    found = json.loads(result.stdout)
+    assert (found["job_id"], found["status"], len(found["nodes"])) == (JOB_ID, "RUNNABLE", 2)
+    assert result.exit_code == 69
+
+
+def test_a_reader_that_goes_away_leaves_the_job_and_does_not_look_like_its_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    told: list[str] = []
+    with io.TextIOWrapper(io.FileIO(writer, "w"), write_through=True) as gone:  # type: ignore[type-var]
+
+        def echo(message: str, *, err: bool = False) -> None:
+            told.append(click.unstyle(message))
+            if not err:
+                click.utils.echo(message, file=gone)
+
+        monkeypatch.setattr(click, "echo", echo)
+        result = _run(monkeypatch, _aws([parent("RUNNING"), child(0)]), "submit", "--follow")
+    assert result.exit_code == 141
+    assert told[-2:] == ["[0] zero", f"\n{GOES_ON}"]
+
+
+def test_an_error_of_a_file_is_not_taken_for_one_of_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = _aws()
+    monkeypatch.setattr(aws.batch, "describe_jobs", lambda **_request: Path("/nowhere/x").read_text())
+    assert _run(monkeypatch, aws, "status", JOB_ID).exit_code == 70
 
 
 def test_ctrl_c_leaves_the_job_and_says_how_to_see_it(monkeypatch: pytest.MonkeyPatch) -> None:
