@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Callable, Mapping, NamedTuple, Sequence
 
 from muster_core.contract import SIGNAL_BASE
 from muster_runtime.agent.loop import READ, Loop, Timer, now
-from muster_runtime.agent.output import Lines, Writer
+from muster_runtime.agent.output import PROGRESS_DELAY, Lines, Writer
 from muster_runtime.agent.processes import (
     Guardian,
     become_subreaper,
@@ -123,13 +123,16 @@ class Supervisor:
                 os.close(writer)
             self._guardian.watch(process.pid)
             prefix = b"[%d] " % program.rank if len(programs) > 1 else b""
-            rank = Rank(program, process, reader, Lines(self._writer.write, prefix))
+            rank = Rank(program, process, reader, Lines(self._writer.write, prefix, self._after_a_while))
             self._ranks[process.pid] = rank
             self._listen(rank)
 
     def all_gone(self) -> bool:
         """Whether no rank runs any more."""
         return all(rank.code is not None for rank in self._ranks.values())
+
+    def _after_a_while(self, call: Callable[[], None]) -> None:
+        self._loop.call_later(PROGRESS_DELAY, call)
 
     # --- output -------------------------------------------------------------------------------
 
