@@ -80,6 +80,8 @@ class FakeBatch:
     """``maxvCpus`` of the compute environments of every queue."""
     denied: str = ""
     """Code of the error with which every question about a queue is answered."""
+    listed: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """Summaries of jobs by queue, the newest first."""
     now: int = -1
 
     def describe_jobs(self, **request: Any) -> dict[str, Any]:
@@ -98,6 +100,14 @@ class FakeBatch:
         check_request("batch", "TerminateJob", request)
         self.terminated.append(request)
         return {}
+
+    def list_jobs(self, **request: Any) -> dict[str, Any]:
+        """Pages of :attr:`listed` by queue, two jobs a page; as Batch does, of all states with a filter alone."""
+        check_request("batch", "ListJobs", request)
+        start = int(request.get("nextToken", 0))
+        jobs = self.listed[request["jobQueue"]]
+        page: dict[str, Any] = {"jobSummaryList": jobs[start : start + 2] if request.get("filters") else []}
+        return {**page, "nextToken": str(start + 2)} if start + 2 < len(jobs) else page
 
     def describe_job_queues(self, **request: Any) -> dict[str, Any]:
         check_request("batch", "DescribeJobQueues", request)

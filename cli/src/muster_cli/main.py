@@ -18,6 +18,7 @@ from muster_core.contract import EXIT_SOFTWARE
 COMMANDS = {
     "cancel": "muster_cli.cancel:cancel",
     "demo": "muster_cli.demo:demo",
+    "list": "muster_cli.list_jobs:list_jobs",
     "local": "muster_cli.local_command:local",
     "logs": "muster_cli.logs:logs",
     "status": "muster_cli.status:status",

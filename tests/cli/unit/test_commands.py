@@ -522,7 +522,15 @@ def test_cancel_of_an_unknown_job_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    assert main.main.list_commands(None) == ["cancel", "demo", "local", "logs", "status", "submit"]  # type: ignore[arg-type]
+    assert main.main.list_commands(None) == [
+        "cancel",
+        "demo",
+        "list",
+        "local",
+        "logs",
+        "status",
+        "submit",
+    ]  # type: ignore[arg-type]
     for name in main.COMMANDS:
         result = CliRunner().invoke(main.main, [name, "--help"])
         assert result.exit_code == 0
