@@ -48,12 +48,9 @@ class StateFolder:
     """
 
     def __init__(self, root: Path | str | None = None) -> None:
-        chosen = (
-            root
-            if root is not None
-            else os.environ.get(STATE_VARIABLE) or Path.cwd().joinpath(*DEFAULT_STATE)
-        )
-        self.root = Path(chosen).absolute()
+        if root is None:
+            root = os.environ.get(STATE_VARIABLE) or Path.cwd().joinpath(*DEFAULT_STATE)
+        self.root = Path(root).absolute()
         self._held = 0
 
     @property
