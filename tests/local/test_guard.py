@@ -85,6 +85,19 @@ def test_this_environments_programs_come_first(environment):
     assert environment["CDK_DOCKER"] == str(Path(sys.executable).parent / "muster-local-docker")
 
 
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_cdk_of_the_checkout_that_holds_the_folder_comes_behind_it(tmp_path, installed):
+    programs = tmp_path / "node_modules" / ".bin"
+    (tmp_path / "cdk.json").touch()
+    if installed:
+        programs.mkdir(parents=True)
+    environment = guarded_environment(ENDPOINT, StateFolder(tmp_path / ".muster" / "local"), CALLER)
+    folders = environment["PATH"].split(os.pathsep)
+    assert folders[0] == str(Path(sys.executable).parent)
+    assert folders[-1] == "/usr/bin"
+    assert (folders[-2] == str(programs)) is installed
+
+
 def test_node_of_the_wheel_is_used(environment):
     version = subprocess.run(
         [environment["JSII_NODE"], "--version"], capture_output=True, text=True, check=True

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import boto3
 import pytest
@@ -60,7 +61,8 @@ def test_up_answers_and_down_leaves_nothing(state, monkeypatch):
     lifecycle.down(state)
 
 
-def test_a_second_up_and_a_taken_port_are_sentences(state, tmp_path):
+def test_a_second_up_and_a_taken_port_are_sentences(state, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     cloud = lifecycle.up(state)
     with pytest.raises(LocalCloudError) as caught:
         lifecycle.up(state)
@@ -212,3 +214,16 @@ def test_another_server_on_the_port_is_not_taken_for_ours(state, environment):
         assert lifecycle._answers(record)
         assert not lifecycle._answers(Record(1, record.port, record.endpoint, 0.0, ""))
     assert not lifecycle._answers(record)
+
+
+def test_folders_of_images_that_are_missing_are_told_all_at_once(tmp_path):
+    state = StateFolder(tmp_path / "never")
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(LocalCloudError) as caught:
+        lifecycle.up(state, image_map={"foo": tmp_path / "none", "here": tmp_path, "repo/bar:1": file})
+    assert str(caught.value) == (
+        f"image foo is mapped to '{tmp_path / 'none'}', which is no folder; "
+        f"image repo/bar:1 is mapped to '{file}', which is no folder; correct --image-map"
+    )
+    assert not state.root.exists()

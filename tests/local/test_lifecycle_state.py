@@ -1,10 +1,14 @@
 """The state folder: paths, whole files, and one command at a time."""
 
+import errno
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from muster_cli.local import lifecycle
 from muster_cli.local.errors import LocalCloudError
 from muster_cli.local.state import Record, StateFolder
 
@@ -155,3 +159,50 @@ def test_a_server_that_wrote_no_pid_has_none(state):
     state.server_lock_path.write_text("")
     assert state.server_pid() is None
     os.close(descriptor)
+
+
+@pytest.mark.parametrize("command", [lifecycle.up, lifecycle.down, lifecycle.status])
+def test_a_state_folder_that_is_a_file_is_a_sentence(tmp_path, command):
+    root = tmp_path / "local"
+    root.touch()
+    reason = "file exists" if command is not lifecycle.status else f"not a directory ({root / 'server.lock'})"
+    with pytest.raises(LocalCloudError) as caught:
+        command(StateFolder(root))
+    assert str(caught.value) == (
+        f"the state folder {root} cannot be used: {reason}; "
+        "mend that, or name another folder by --state or MUSTER_LOCAL_STATE"
+    )
+
+
+@pytest.mark.parametrize("command", [lifecycle.up, lifecycle.down])
+@pytest.mark.parametrize("name", ["server.json", "server.lock", "lock"])
+def test_a_folder_in_the_place_of_a_file_is_a_sentence(tmp_path, command, name):
+    state = StateFolder(tmp_path / "local")
+    (state.root / name).mkdir(parents=True)
+    with pytest.raises(LocalCloudError) as caught:
+        command(state)
+    assert str(caught.value) == (
+        f"the state folder {state.root} cannot be used: is a directory ({state.root / name}); "
+        "mend that, or name another folder by --state or MUSTER_LOCAL_STATE"
+    )
+
+
+def test_a_folder_in_the_place_of_the_servers_log_is_a_sentence(tmp_path):
+    state = StateFolder(tmp_path / "local")
+    state.server_log.mkdir(parents=True)
+    with pytest.raises(LocalCloudError, match=rf"is a directory \({state.server_log}\)"):
+        lifecycle.up(state)
+
+
+def test_a_file_system_that_takes_nothing_is_a_sentence(tmp_path, monkeypatch):
+    def refuse(path, *_arguments, **_more):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    state = StateFolder(tmp_path / "local")
+    with pytest.raises(LocalCloudError) as caught:
+        lifecycle.up(state)
+    assert str(caught.value) == (
+        f"the state folder {state.root} cannot be used: read-only file system; "
+        "mend that, or name another folder by --state or MUSTER_LOCAL_STATE"
+    )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from muster_cli.errors import EXIT_REFUSED, MusterError
+from muster_cli.invocation import command
 from muster_core.contract import EXIT_CONFIG, EXIT_UNAVAILABLE
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def sentence(error: Exception) -> MusterError:
         return _refused(error)
     for kinds, text, code in _CLIENT_SIDE:
         if any(_is(error, kind) for kind in kinds):
-            return MusterError(text.format(error=error, endpoint=_endpoint(error)), code)
+            return MusterError(text.format(error=error, endpoint=_endpoint(error), **_commands()), code)
     return MusterError(f"AWS could not be asked: {error}", EXIT_REFUSED)
 
 
@@ -118,7 +119,7 @@ _CLIENT_SIDE: tuple[tuple[tuple[str, ...], str, int], ...] = (
         ("NoCredentialsError", "PartialCredentialsError"),
         (
             "no complete AWS credentials were found; give --profile, log in with the AWS CLI, "
-            'or for a local cloud: eval "$(muster local env)"'
+            'or for a local cloud: eval "$({env})"'
         ),
         EXIT_CONFIG,
     ),
@@ -136,7 +137,7 @@ _CLIENT_SIDE: tuple[tuple[tuple[str, ...], str, int], ...] = (
         ("EndpointConnectionError", "ConnectionError", "HTTPClientError"),
         (
             "nothing answers at {endpoint}; check the network, the region and AWS_ENDPOINT_URL "
-            "(a local cloud is started by `muster local up`)"
+            "(a local cloud is started by `{up}`)"
         ),
         EXIT_UNAVAILABLE,
     ),
@@ -156,7 +157,8 @@ _UNKNOWN = (
     "InvalidSignatureException",
     "AuthFailure",
 )
-_DENIED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError")
+DENIED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError")
+"""Codes of errors of a caller who may not do something."""
 _THROTTLED = ("Throttling", "ThrottlingException", "TooManyRequestsException", "RequestLimitExceeded")
 _ACTION = re.compile(r"not authorized to perform:? ([a-z0-9-]+:\w+)")
 
@@ -172,7 +174,7 @@ def _refused(error: ClientError) -> MusterError:
         return MusterError(
             f"AWS does not know these credentials ({code}); check profile and keys", EXIT_CONFIG
         )
-    if code in _DENIED:
+    if code in DENIED:
         named = _ACTION.search(text)
         action = named.group(1) if named else error.operation_name
         return MusterError(
@@ -184,6 +186,10 @@ def _refused(error: ClientError) -> MusterError:
             EXIT_UNAVAILABLE,
         )
     return MusterError(f"AWS refused {error.operation_name}: {text}", EXIT_REFUSED)
+
+
+def _commands() -> dict[str, str]:
+    return {"env": command("local", "env"), "up": command("local", "up")}
 
 
 def _is(error: Exception, name: str) -> bool:

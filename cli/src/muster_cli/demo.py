@@ -6,20 +6,20 @@ import contextlib
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from muster_cli import deployment, job_view
+from muster_cli import deployment, job_view, reasons
 from muster_cli.aws import PATIENT_ATTEMPTS, Aws
-from muster_cli.checkout import Checkout, find_checkout
+from muster_cli.checkout import CDK, Checkout, find_checkout
 from muster_cli.clock import Deadline
 from muster_cli.errors import EXIT_REFUSED, MusterError
 from muster_cli.interrupts import Interrupted, Interrupts
+from muster_cli.invocation import command
 from muster_cli.jobs import Jobs
-from muster_cli.local_command import sentences
+from muster_cli.local_command import need_extra, sentences
 from muster_cli.options import examples, print_table
 from muster_cli.programs import Program, ProgramFailed, tail
 from muster_cli.progress import Progress
@@ -38,6 +38,13 @@ COMMAND = "muster demo"
 STEPS = 7
 JOB_TIMEOUT = 600.0
 """Seconds that the demo waits for its job, which takes about 10."""
+AFTER_THE_EVAL = (
+    "muster submit --nodes 3 --follow",
+    "muster cancel JOB_ID   # end a job",
+    f"{CDK} deploy --require-approval never   # after a change of the app or of its train.py",
+    "aws batch describe-job-queues",
+)
+"""The eval puts this environment's programs first on PATH: ``muster`` goes by its name then."""
 TEMPLATE = f"{DEFAULT_STACK}.template.json"
 
 
@@ -54,6 +61,7 @@ def demo(nodes: int, keep: bool, port: int) -> None:
 
     Exit code: 0 when everything went well, the job's own when the training failed.
     """
+    need_extra()
     checkout = find_checkout(Path.cwd())
     with sentences():
         raise SystemExit(_Demo(checkout, nodes=nodes, keep=keep, port=port).run())
@@ -150,7 +158,8 @@ class _Demo:
         end = see_through(aws, job_id, follow=True, deadline=Deadline(JOB_TIMEOUT))
         code = job_view.exit_code(end.job, Jobs(aws.batch).main_node(end.job))
         if code:
-            raise MusterError(f"the training failed with exit code {code}: {end.job.reason}", code)
+            why = reasons.telling(end.job.reason) if end.verdict else end.job.reason
+            raise MusterError(f"the training failed with exit code {code}{f': {why}' if why else ''}", code)
         if end.verdict is None:
             raise MusterError("the training succeeded, but its main node left no verdict")
         return end.verdict
@@ -189,7 +198,7 @@ class _Demo:
         if cloud:
             raise MusterError(
                 f"the local cloud of this checkout is up already at {cloud.endpoint};"
-                " end it first: muster local down"
+                f" end it first: {command('local', 'down')}"
             )
 
     # --- what is said ---------------------------------------------------------------------------
@@ -202,14 +211,15 @@ class _Demo:
         return EXIT_REFUSED
 
     def _tell_how_to_play(self, cloud: Cloud) -> None:
-        muster = _shown(Path(sys.executable).parent / "muster")
         click.echo(
             f"\nthe local cloud stays up at {cloud.endpoint}; to play with it, from {self._checkout.root}:"
         )
-        click.echo(f'  eval "$({muster} local env)"   # AWS_ENDPOINT_URL={cloud.endpoint} and the like')
-        click.echo("  muster submit --nodes 3 --follow")
-        click.echo("  aws batch describe-job-queues")
-        click.echo("and to end it: muster local down")
+        click.echo(
+            f'  eval "$({command("local", "env")})"   # AWS_ENDPOINT_URL={cloud.endpoint} and the like'
+        )
+        for line in AFTER_THE_EVAL:
+            click.echo(f"  {line}")
+        click.echo(f"and to end it: {command('local', 'down')}")
 
 
 def table_rows(steps: list[tuple[str, float]], verdict: Verdict, total: float) -> list[tuple[str, str]]:
@@ -239,8 +249,3 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-def _shown(path: Path) -> str:
-    """A path below the current folder without that folder."""
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

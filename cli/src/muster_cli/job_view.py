@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from muster_cli.reasons import SEPARATOR
 from muster_core.contract import BATCH_ID_SEPARATOR, EXIT_UNAVAILABLE
 
 SUCCEEDED = "SUCCEEDED"
@@ -78,6 +79,8 @@ class Job:
     started_ms: int | None
     stopped_ms: int | None
     multi_node: bool
+    terminated: bool
+    """Whether somebody asked Batch to end it."""
 
     @property
     def terminal(self) -> bool:
@@ -113,6 +116,7 @@ def job_of(detail: Detail) -> Job:
         started_ms=detail.get("startedAt"),
         stopped_ms=detail.get("stoppedAt"),
         multi_node=properties is not None,
+        terminated=bool(detail.get("isTerminated") or detail.get("isCancelled")),
     )
 
 
@@ -159,16 +163,26 @@ def exit_code(job: Job, main: Node | None) -> int:
 
 
 def _reason(detail: Detail) -> str:
-    """The status reason, and the container's own where it adds something (OOM, image pull)."""
-    own = [detail.get("statusReason") or "", *(c.get("reason") or "" for c in _containers(detail))]
-    return ": ".join(_unique(text for text in own if text))
+    """The status reason, and the container's own where it adds something (OOM, image pull).
+
+    Of what has ended, the last attempt says it where the description itself does not.
+    """
+    attempts = detail.get("attempts") if detail.get("status") in TERMINAL else None
+    last: Mapping[str, Any] = attempts[-1] if attempts else {}
+    containers = [*_containers(detail), *_attempt_containers(last)]
+    return _joined(detail.get("statusReason") or last.get("statusReason"), containers)
+
+
+def _joined(status: str | None, containers: Iterable[Mapping[str, Any]]) -> str:
+    own = [status or "", *(container.get("reason") or "" for container in containers)]
+    return SEPARATOR.join(_unique(text for text in own if text))
 
 
 def _attempt(entry: Mapping[str, Any]) -> Attempt:
     containers = _attempt_containers(entry)
     return Attempt(
         exit_code=_first_code(containers),
-        reason=entry.get("statusReason") or "",
+        reason=_joined(entry.get("statusReason"), containers),
         streams=_stream_names(containers),
     )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from muster_cli.clock import Backoff, Deadline
 from muster_cli.errors import MusterError
+from muster_cli.invocation import command
 from muster_cli.job_view import Job, Node, job_of, node_of, plain_id
 from muster_core.contract import EXIT_UNAVAILABLE
 
@@ -17,6 +18,19 @@ if TYPE_CHECKING:
 
 DESCRIBE_LIMIT = 100
 """Ids that one DescribeJobs call takes."""
+
+
+class StillGoingError(MusterError):
+    """A job was waited for long enough, and has not ended.
+
+    Args:
+        message: The sentence.
+        job: As it was seen last.
+    """
+
+    def __init__(self, message: str, job: Job) -> None:
+        super().__init__(message, EXIT_UNAVAILABLE)
+        self.job = job
 
 
 class Jobs:
@@ -85,7 +99,7 @@ class Jobs:
             The job in a terminal state.
 
         Raises:
-            MusterError: The deadline passed (exit code 69); the job goes on.
+            StillGoingError: The deadline passed (exit code 69); the job goes on.
         """
         pauses, seen = backoff or Backoff(), None
         while True:
@@ -111,14 +125,14 @@ def check_deadline(job: Job, deadline: Deadline | None) -> None:
     """Raise where a job was waited for long enough.
 
     Raises:
-        MusterError: Exit code 69; the sentence holds state and reason.
+        StillGoingError: Exit code 69; the sentence holds state and reason.
     """
     if deadline is not None and deadline.passed:
         why = f" ({job.reason})" if job.reason else ""
-        raise MusterError(
+        raise StillGoingError(
             f"job {job.job_id} is still {job.status}{why} after the time that was given to wait for it;"
-            f" it goes on: muster status {job.job_id}",
-            EXIT_UNAVAILABLE,
+            f" it goes on: {command('status', job.job_id)}",
+            job,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shlex
 from dataclasses import asdict
@@ -12,17 +13,23 @@ from typing import TYPE_CHECKING
 import click
 
 from muster_cli.errors import MusterError
+from muster_cli.invocation import command
 from muster_cli.options import JSON, Assignment, examples, output_option, print_json
+from muster_core.contract import EXIT_CONFIG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from muster_cli.local.state import StateFolder
 
 EXPORTED = ("AWS_", "CDK_", "JSII_NODE", "MUSTER_LOCAL_STATE", "NODE_NO_WARNINGS", "NO_PROXY", "no_proxy")
 """What `muster local env` exports of a guarded environment: not home and temporary folder."""
 NOT_EXPORTED = ("CDK_DEFAULT_ACCOUNT", "CDK_DEFAULT_REGION")
 """The CDK CLI sets these itself, from the endpoint."""
 
-NEEDS_EXTRA = "the local cloud is not installed; run: pip install 'muster-cli[local]'"
+EXTRA = ("moto", "flask", "muster_runtime")
+"""What the extra brings that the local cloud cannot do without."""
+INSTALL = "run: pip install 'muster-cli[local]', or in a checkout of Muster: pip install ./core ./runtime './cli[local]'"
 
 state_option = click.option(
     "--state",
@@ -32,19 +39,33 @@ state_option = click.option(
 )
 
 
+def need_extra() -> None:
+    """Refuse to begin without what the local cloud needs.
+
+    Raises:
+        MusterError: The extra ``local`` is not installed.
+    """
+    missing = [name for name in EXTRA if importlib.util.find_spec(name) is None]
+    if missing:
+        raise _extra_is_missing(missing)
+
+
+def _extra_is_missing(names: Iterable[str | None]) -> MusterError:
+    listed = ", ".join(str(name) for name in names)
+    return MusterError(f"the local cloud is not installed ({listed} missing); {INSTALL}", EXIT_CONFIG)
+
+
 @contextlib.contextmanager
 def sentences() -> Iterator[None]:
     """Turn the local cloud's own errors, and its absence, into sentences."""
-    try:
-        from muster_cli.local.errors import LocalCloudError  # noqa: PLC0415  only these commands need it
-    except ModuleNotFoundError as error:  # pragma: no cover  the extra is installed in the tests
-        raise MusterError(NEEDS_EXTRA) from error
+    from muster_cli.local.errors import LocalCloudError  # noqa: PLC0415  only these commands need it
+
     try:
         yield
     except LocalCloudError as error:
         raise MusterError(str(error)) from error
     except ModuleNotFoundError as error:
-        raise MusterError(f"{NEEDS_EXTRA} ({error.name} is missing)") from error
+        raise _extra_is_missing([error.name]) from error
 
 
 @click.group(epilog=examples('muster local up && eval "$(muster local env)"', "muster local down"))
@@ -65,6 +86,7 @@ def local() -> None:
 @output_option
 def up(state: Path | None, port: int, image_map: tuple[tuple[str, str], ...], output: str) -> None:
     """Start the local cloud and wait until it answers."""
+    need_extra()
     with sentences():
         from muster_cli.local import lifecycle  # noqa: PLC0415  see above
         from muster_cli.local.state import StateFolder  # noqa: PLC0415
@@ -75,7 +97,7 @@ def up(state: Path | None, port: int, image_map: tuple[tuple[str, str], ...], ou
         print_json(asdict(cloud))
         return
     click.echo(f"the local cloud answers at {cloud.endpoint} (process {cloud.pid})")
-    click.echo('next: eval "$(muster local env)"')
+    click.echo(f'next: eval "$({command("local", "env", *_state_arguments(state))})"')
 
 
 @local.command()
@@ -86,8 +108,10 @@ def down(state: Path | None) -> None:
         from muster_cli.local import lifecycle  # noqa: PLC0415
         from muster_cli.local.state import StateFolder  # noqa: PLC0415
 
-        lifecycle.down(StateFolder(state))
-    click.echo("the local cloud is down")
+        folder = StateFolder(state)
+        was_up = folder.server_alive()
+        lifecycle.down(folder)
+    click.echo("the local cloud is down" if was_up else _not_up(folder))
 
 
 @local.command()
@@ -99,13 +123,14 @@ def status(state: Path | None, output: str) -> None:
         from muster_cli.local import lifecycle  # noqa: PLC0415
         from muster_cli.local.state import StateFolder  # noqa: PLC0415
 
-        cloud = lifecycle.status(StateFolder(state))
+        folder = StateFolder(state)
+        cloud = lifecycle.status(folder)
     if output == JSON:
         print_json(asdict(cloud) if cloud else None)
     elif cloud:
         click.echo(f"the local cloud answers at {cloud.endpoint} (process {cloud.pid})")
     else:
-        click.echo("the local cloud is down")
+        click.echo(f"{_not_up(folder)}, {_start(state)}")
     raise SystemExit(0 if cloud else 1)
 
 
@@ -121,9 +146,21 @@ def env(state: Path | None) -> None:
         folder = StateFolder(state)
         cloud = lifecycle.status(folder)
         if cloud is None:
-            raise MusterError("the local cloud is down; start it with: muster local up")
+            raise MusterError(f"{_not_up(folder)}, {_start(state)}")
         for line in exports(guarded_environment(cloud.endpoint, folder), os.environ):
             click.echo(line)
+
+
+def _not_up(folder: StateFolder) -> str:
+    return f"no local cloud is up in {folder.root}; name another folder with --state"
+
+
+def _start(state: Path | None) -> str:
+    return f"or start one: {command('local', 'up', *_state_arguments(state))}"
+
+
+def _state_arguments(state: Path | None) -> tuple[str, ...]:
+    return () if state is None else ("--state", shlex.quote(str(state)))
 
 
 def exports(guarded: Mapping[str, str], caller: Mapping[str, str]) -> list[str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mypy_boto3_logs.client import CloudWatchLogsClient
-    from mypy_boto3_logs.type_defs import GetLogEventsResponseTypeDef
+    from mypy_boto3_logs.type_defs import GetLogEventsResponseTypeDef, OutputLogEventTypeDef
 
     from muster_cli.aws import Aws
     from muster_cli.job_view import Job, Node
@@ -27,6 +27,8 @@ STOP_GRACE = 60.0
 """Seconds after the job's end in which the other nodes may still stop: Batch kills after 30 s."""
 STOPPING = ("STARTING", "RUNNING")
 """States in which a node may still write after the job's end."""
+EMPTY_PAGES = 5
+"""Pages that are asked for before a stream counts as empty: the service may answer with an empty one."""
 LONGEST_PAUSE = 2.0
 """Seconds between two readings of a silent job."""
 
@@ -52,7 +54,7 @@ class Stream:
         """Yield every line that is there and was not read yet, page by page."""
         while page := self._page():
             for event in page["events"]:
-                yield Line(event["timestamp"], self._node, event["message"].rstrip("\n"))
+                yield _line(event, self._node)
             if page["nextForwardToken"] == self._token:
                 return  # the stream's end answers with the token that it was given
             self._token = page["nextForwardToken"]
@@ -82,7 +84,7 @@ class LogReader:
         self._aws = aws
         self._jobs = jobs
         self._only = only
-        self._settle = (SETTLE_LOCALLY if aws.local else SETTLE_ON_AWS) if settle is None else settle
+        self._settle = settle_of(aws) if settle is None else settle
         self._streams: dict[tuple[str, str], Stream] = {}
 
     def read(self, job: Job) -> list[Line]:
@@ -149,6 +151,35 @@ class LogReader:
         if key not in self._streams:
             self._streams[key] = Stream(self._aws.logs, node.log_group, name, node.index)
         return self._streams[key]
+
+
+def settle_of(aws: Aws) -> float:
+    """Return the seconds in which a node's last lines arrive after its end."""
+    return SETTLE_LOCALLY if aws.local else SETTLE_ON_AWS
+
+
+def last_lines(logs: CloudWatchLogsClient, node: Node) -> list[Line]:
+    """Return the last page of each of a node's streams, the oldest stream first."""
+    return [line for name in node.streams for line in _last_page(logs, node, name)]
+
+
+def _last_page(logs: CloudWatchLogsClient, node: Node, name: str) -> list[Line]:
+    more: Any = {}
+    for _ in range(EMPTY_PAGES):
+        try:
+            page = logs.get_log_events(
+                logGroupName=node.log_group, logStreamName=name, startFromHead=False, **more
+            )
+        except logs.exceptions.ResourceNotFoundException:
+            break
+        if page["events"]:
+            return [_line(event, node.index) for event in page["events"]]
+        more = {"nextToken": page["nextBackwardToken"]}
+    return []
+
+
+def _line(event: OutputLogEventTypeDef, node: int) -> Line:
+    return Line(event["timestamp"], node, event["message"].rstrip("\n"))
 
 
 class _End:

@@ -8,21 +8,23 @@ from typing import Any
 import click
 
 from muster_cli import __version__, aws
+from muster_cli.broken_output import leave_if_broken
+from muster_cli.entry import EXIT_INTERRUPTED
 from muster_cli.errors import MusterError
+from muster_cli.invocation import command
 from muster_cli.options import examples
 from muster_core.contract import EXIT_SOFTWARE
 
 COMMANDS = {
+    "cancel": "muster_cli.cancel:cancel",
     "demo": "muster_cli.demo:demo",
+    "list": "muster_cli.list_jobs:list_jobs",
     "local": "muster_cli.local_command:local",
     "logs": "muster_cli.logs:logs",
     "status": "muster_cli.status:status",
     "submit": "muster_cli.submit:submit",
 }
 """Commands by name: module and attribute."""
-
-EXIT_INTERRUPTED = 130
-"""128 + SIGINT, as shells have it."""
 
 
 class Commands(click.Group):
@@ -39,18 +41,35 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
+        found: click.Command = getattr(importlib.import_module(module), attribute)
+        return found
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401  click's own signature
+    ) -> click.Context:
+        """Read the arguments, and print the help where it is asked for."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
+        except OSError as error:
+            leave_if_broken(error)
+            raise
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  click's own signature
         """Run a command; what it raises comes out as a sentence with an exit code."""
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
             ctx.exit(EXIT_INTERRUPTED)
         except Exception as error:
+            leave_if_broken(error)
             if ctx.params.get("traceback"):
                 raise
             raise _as_sentence(error) from error
@@ -60,7 +79,7 @@ def _as_sentence(error: Exception) -> MusterError:
     if aws.is_aws_error(error):
         return aws.sentence(error)
     return MusterError(
-        f"a fault in muster: {type(error).__name__}: {error}; `muster --traceback ...` shows where",
+        f"a fault in muster: {type(error).__name__}: {error}; `{command('--traceback', '...')}` shows where",
         EXIT_SOFTWARE,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -37,7 +38,32 @@ class Assignment(click.ParamType[tuple[str, str]]):
         left, equals, right = str(value).partition("=")
         if not equals or not left:
             self.fail(f"must be {self.name}, got {value!r}", param, ctx)
+        if not _is_text(str(value)):
+            self.fail(f"must be text in UTF-8, got {value!r}", param, ctx)
         return left, right
+
+
+class Seconds(click.FloatRange):
+    """Seconds, at least 0 and not without end."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401  as click has it
+        """Read a number."""
+        seconds: float = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"must be a finite number of seconds, got {value!r}", param, ctx)
+        return seconds
+
+
+def _is_text(value: str) -> bool:
+    """Whether the shell gave text: bytes that are none come as surrogates, which nothing takes."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def aws_options(command: Command) -> Command:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from muster_cli import reasons
 from muster_cli.aws import Aws
 from muster_cli.jobs import Jobs
 from muster_cli.options import JSON, aws_options, examples, output_option, print_json, print_table
@@ -16,7 +17,8 @@ from muster_cli.options import JSON, aws_options, examples, output_option, print
 if TYPE_CHECKING:
     from muster_cli.job_view import Job, Node
 
-COLUMNS = ("node", "state", "exit code", "address", "started", "seconds", "reason")
+COLUMNS = ("node", "state", "exit", "address", "started", "seconds")
+"""A table of these fits in 80 columns."""
 
 
 @click.command(
@@ -42,6 +44,8 @@ def status(job_id: str, region: str | None, profile: str | None, output: str) ->
     for line in headline(job):
         click.echo(line)
     print_table(COLUMNS, [row(node) for node in nodes])
+    for line in footer(job, nodes):
+        click.echo(line)
 
 
 def as_data(job: Job, nodes: list[Node]) -> dict[str, Any]:
@@ -52,10 +56,19 @@ def as_data(job: Job, nodes: list[Node]) -> dict[str, Any]:
 def headline(job: Job) -> list[str]:
     """Return what is said of the job itself, a line each."""
     attempts = f", attempt {len(job.attempts)}" if len(job.attempts) > 1 else ""
+    ended = ", it was asked to end" if job.terminated else ""
     return [
-        f"{job.name} ({job.job_id}): {job.status}{attempts}",
+        f"{job.name} ({job.job_id}): {job.status}{ended}{attempts}",
         *([f"  {job.reason}"] if job.reason else []),
         f"  definition {_last(job.definition)}, queue {_last(job.queue)}, {job.node_count} nodes",
+    ]
+
+
+def footer(job: Job, nodes: list[Node]) -> list[str]:
+    """Return the nodes' reasons, each once, but those that say nothing or are the job's own."""
+    found = reasons.of_nodes(nodes)
+    return [
+        f"{where}: {reason}" for reason, where in found if reason != job.reason and reasons.telling(reason)
     ]
 
 
@@ -68,7 +81,6 @@ def row(node: Node) -> tuple[str, ...]:
         node.address or "-",
         _clock(node.started_ms),
         _seconds(node),
-        node.reason or "-",
     )
 
 

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from muster_cli import room
 from muster_cli.errors import MusterError
 from muster_cli.stack import DEFAULT_STACK, choose, stack_jobs
 from muster_core.contract import TORCH
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mypy_boto3_batch.type_defs import JobDefinitionTypeDef
 
     from muster_cli.aws import Aws
+    from muster_core.rules import Problem
 
 MULTI_NODE = "multinode"
 NAME_ROOM = 100
@@ -67,6 +69,9 @@ def prepare(aws: Aws, wanted: Submission) -> Request:
     definition = _describe(aws.batch, definition_name)
     request = build(wanted, definition, definition_name, queue)
     _check(wanted, request)
+    no_room = room.problem(aws.batch, queue, definition["nodeProperties"], wanted.nodes)
+    if no_room:
+        raise MusterError(no_room)
     return request
 
 
@@ -155,6 +160,7 @@ def _check(wanted: Submission, request: Request) -> None:
     from muster_core.rules import environment, queue, sizes  # noqa: PLC0415  loads the catalogue
 
     found = [
+        *_too_many(wanted.nodes),
         *sizes.name(wanted.name, "--name"),
         *queue.share_identifier(wanted.share, fair_share=wanted.share is not None, argument="--share"),
         *environment.names(wanted.environment, TORCH.name, "--env"),
@@ -166,7 +172,18 @@ def _check(wanted: Submission, request: Request) -> None:
         raise MusterError("; ".join(problem.message for problem in found))
 
 
-def _override_sizes(request: Request) -> list[Any]:
+def _too_many(count: int | None) -> list[Problem]:
+    from muster_core.rules import Problem, nodes  # noqa: PLC0415  loads the catalogue
+
+    if count is None or count <= nodes.MAX_NODES:
+        return []
+    text = (
+        f"--nodes must be at most {nodes.MAX_NODES}, got {count}; AWS Batch starts no larger multi-node job"
+    )
+    return [Problem("nodes.count", text)]
+
+
+def _override_sizes(request: Request) -> list[Problem]:
     from muster_core.rules import sizes  # noqa: PLC0415  loads the catalogue
 
     overrides = request.get("nodeOverrides", {}).get("nodePropertyOverrides", [])

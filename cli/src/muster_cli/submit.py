@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import click
 
-from muster_cli import job_view
+from muster_cli import job_view, outcome
 from muster_cli.aws import PATIENT_ATTEMPTS, Aws
+from muster_cli.cancel import how_to_see_and_end
 from muster_cli.clock import Deadline
-from muster_cli.jobs import Jobs
+from muster_cli.invocation import command
+from muster_cli.jobs import Jobs, StillGoingError
 from muster_cli.log_printer import LogPrinter
 from muster_cli.log_reader import LogReader
-from muster_cli.options import JSON, Assignment, aws_options, examples, output_option, print_json
+from muster_cli.options import JSON, Assignment, Seconds, aws_options, examples, output_option, print_json
+from muster_cli.outcome import End
 from muster_cli.stack import DEFAULT_STACK
 from muster_cli.status import as_data
 from muster_cli.submission import Submission, prepare
 from muster_cli.submission import submit as send
-
-if TYPE_CHECKING:
-    from muster_cli.job_view import Job
-    from muster_core.contract import Verdict
 
 
 @click.command(
@@ -49,9 +45,7 @@ if TYPE_CHECKING:
 )
 @click.option("--wait", is_flag=True, help="Wait for the end; exit with the job's exit code.")
 @click.option("--follow", "-f", is_flag=True, help="--wait, and show the logs of all nodes meanwhile.")
-@click.option(
-    "--wait-timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Longest wait. Default: none."
-)
+@click.option("--wait-timeout", type=Seconds(), metavar="SECONDS", help="Longest wait. Default: none.")
 @click.option("--dry-run", is_flag=True, help="Print the request and do not send it.")
 @aws_options
 @output_option
@@ -78,7 +72,8 @@ def submit(
     Definition and queue are found by the outputs of the stack.
 
     Exit code with --wait or --follow: the job's own, 69 when it has none (it never started, its
-    host was lost, or the longest wait is over).
+    host was lost, or the longest wait is over). The job goes on after 130 (Ctrl-C), 141 (the pipe
+    was closed, as by head) and 74 (the output could not be written).
     """
     aws = Aws(region, profile, PATIENT_ATTEMPTS if wait or follow else 3)
     request = prepare(aws, Submission(stack, job, definition, queue, nodes, name, dict(variables), share))
@@ -91,26 +86,19 @@ def submit(
         _say_submitted(job_id, request["jobName"], for_programs=for_programs)
         return
     click.echo(f"job {job_id} ({request['jobName']}) is submitted", err=True)
-    deadline = Deadline(wait_timeout)
+    deadline, jobs = Deadline(wait_timeout), Jobs(aws.batch)
     try:
         end = see_through(aws, job_id, follow=follow, deadline=deadline, err=for_programs).job
-    except KeyboardInterrupt:
-        click.echo(f"\njob {job_id} goes on; see it with: muster logs --follow {job_id}", err=True)
+    except (KeyboardInterrupt, OSError):
+        click.echo(f"\n{how_to_see_and_end(job_id)}", err=True)
         raise
-    jobs = Jobs(aws.batch)
+    except StillGoingError as error:
+        if for_programs:
+            print_json(as_data(error.job, jobs.nodes(error.job)))
+        raise
     if for_programs:
         print_json(as_data(end, jobs.nodes(end)))
     raise SystemExit(job_view.exit_code(end, jobs.main_node(end)))
-
-
-@dataclass(frozen=True)
-class End:
-    """How a job ended."""
-
-    job: Job
-    """In a terminal state."""
-    verdict: Verdict | None
-    """The main node's, None where it was not looked for or is not there."""
 
 
 def see_through(aws: Aws, job_id: str, *, follow: bool, deadline: Deadline, err: bool = False) -> End:
@@ -119,23 +107,31 @@ def see_through(aws: Aws, job_id: str, *, follow: bool, deadline: Deadline, err:
     Args:
         aws: The clients.
         job_id: The job.
-        follow: Show the logs of all nodes meanwhile, and the verdict.
+        follow: Show the logs of all nodes meanwhile, and the verdict; else that of a job that failed.
         deadline: The longest wait.
         err: Logs go to standard error: standard output is for a program. Default: False.
     """
     jobs = Jobs(aws.batch)
-    if not follow:
-        return End(jobs.wait(job_id, deadline=deadline, on_change=say_state), None)
-    printer = LogPrinter(jobs.get(job_id).main_node, err=err)
-    end = LogReader(aws, jobs).follow(job_id, printer.print, deadline=deadline, on_change=say_state)
-    printer.print_verdict()
-    return End(end, printer.verdict)
+    end = _follow(aws, jobs, job_id, deadline, err=err) if follow else _wait(aws, jobs, job_id, deadline)
+    outcome.say_end(jobs, end)
+    if end.verdict:
+        outcome.say_verdict(end.verdict, err=err)
+    elif end.job.status == job_view.FAILED and not follow:
+        click.echo(f"see: {command('logs', job_id)}", err=True)
+    return end
 
 
-def say_state(job: Job) -> None:
-    """Tell a job's state on standard error."""
-    why = f": {job.reason}" if job.reason else ""
-    click.echo(f"job {job.job_id} is {job.status}{why}", err=True)
+def _follow(aws: Aws, jobs: Jobs, job_id: str, deadline: Deadline, *, err: bool) -> End:
+    printer = LogPrinter(jobs.get(job_id), err=err)
+    reader = LogReader(aws, jobs)
+    job = reader.follow(job_id, printer.print, deadline=deadline, on_change=outcome.say_going)
+    printer.close(job, jobs.main_node(job))
+    return End(job, printer.verdict)
+
+
+def _wait(aws: Aws, jobs: Jobs, job_id: str, deadline: Deadline) -> End:
+    job = jobs.wait(job_id, deadline=deadline, on_change=outcome.say_going)
+    return End(job, outcome.find_verdict(aws, jobs, job) if job.status == job_view.FAILED else None)
 
 
 def _say_submitted(job_id: str, name: str, *, for_programs: bool) -> None:
@@ -143,4 +139,4 @@ def _say_submitted(job_id: str, name: str, *, for_programs: bool) -> None:
         print_json({"jobId": job_id, "jobName": name})
         return
     click.echo(job_id)
-    click.echo(f"{name} is submitted; see it with: muster logs --follow {job_id}", err=True)
+    click.echo(f"{name} is submitted; see it with: {command('logs', '--follow', job_id)}", err=True)

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,10 +18,11 @@ from muster_cli.job_view import job_of
 from muster_cli.local import lifecycle
 from muster_cli.local.errors import LocalCloudError
 from muster_cli.local.state import Record, StateFolder
-from muster_cli.submit import End
+from muster_cli.outcome import End
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 pytestmark = pytest.mark.unit
 
@@ -130,13 +130,15 @@ def test_keep_leaves_the_cloud_up_and_says_how_to_play(stage: Stage) -> None:
     result = stage.run("--keep")
     assert stage.events == ["up 0", "submit 2"]
     assert "/6] " in result.stdout
-    last = result.stdout.splitlines()[-6:]
+    last = result.stdout.splitlines()[-8:]
     assert last[1].startswith(
         f"the local cloud stays up at {CLOUD.endpoint}; to play with it, from {stage.root}"
     )
-    assert last[2].split("#")[0].strip() == f'eval "$({Path(sys.executable).parent / "muster"} local env)"'
+    assert last[2].split("#")[0].strip() == 'eval "$(muster local env)"'
     assert last[3:] == [
         "  muster submit --nodes 3 --follow",
+        "  muster cancel JOB_ID   # end a job",
+        "  node_modules/.bin/cdk deploy --require-approval never   # after a change of the app or of its train.py",
         "  aws batch describe-job-queues",
         "and to end it: muster local down",
     ]
@@ -165,10 +167,12 @@ def test_a_deployment_that_is_not_whole_is_a_sentence(stage: Stage) -> None:
 
 
 def test_training_that_fails_gives_its_exit_code(stage: Stage) -> None:
-    stage.end = End(job_of(parent("FAILED", statusReason="Essential container in task exited")), VERDICT)
-    result = stage.run()
-    assert result.exit_code == 7
-    assert "the training failed with exit code 7: Essential container in task exited" in result.stderr
+    job = job_of(parent("FAILED", statusReason="Essential container in task exited"))
+    for verdict, why in ((VERDICT, ""), (None, ": Essential container in task exited")):
+        stage.end = End(job, verdict)
+        result = stage.run()
+        assert result.exit_code == 7
+        assert result.stderr.splitlines()[-1] == f"muster: the training failed with exit code 7{why}"
     assert stage.events[-1] == "down"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -22,6 +23,12 @@ pytestmark = pytest.mark.unit
 
 CLOUD = Record(pid=7, port=40123, endpoint="http://127.0.0.1:40123", started=1.0, tag="ab")
 
+WITHOUT_EXTRA = (
+    "the local cloud is not installed ({missing} missing); run: pip install 'muster-cli[local]',"
+    " or in a checkout of Muster: pip install ./core ./runtime './cli[local]'"
+)
+NOT_UP = "no local cloud is up in {state}; name another folder with --state"
+
 
 def _run(*arguments: str) -> Any:
     return CliRunner().invoke(main.main, ["local", *arguments])
@@ -38,7 +45,7 @@ def test_up_says_where_it_is_and_what_is_next(monkeypatch: pytest.MonkeyPatch, t
     result = _run("up", "--state", str(tmp_path), "--port", "40123", "--image-map", "a/b:c=images")
     assert result.output.splitlines() == [
         "the local cloud answers at http://127.0.0.1:40123 (process 7)",
-        'next: eval "$(muster local env)"',
+        f'next: eval "$(muster local env --state {tmp_path})"',
     ]
     assert given == {"root": tmp_path, "port": 40123, "image_map": {"a/b:c": Path.cwd() / "images"}}
     assert json.loads(_run("up", "--output", "json").output)["endpoint"] == CLOUD.endpoint
@@ -54,28 +61,46 @@ def test_errors_of_the_local_cloud_are_sentences(monkeypatch: pytest.MonkeyPatch
 
 
 def test_without_the_extra_the_sentence_names_it() -> None:
-    wanted = r"pip install 'muster-cli\[local\]' \(moto is missing\)"
-    with pytest.raises(MusterError, match=wanted), local_command.sentences():
+    with pytest.raises(MusterError) as caught, local_command.sentences():
         raise ModuleNotFoundError("No module named 'moto'", name="moto")
+    assert caught.value.message == WITHOUT_EXTRA.format(missing="moto")
+
+
+@pytest.mark.parametrize("arguments", [["local", "up"], ["demo"]])
+def test_without_the_extra_nothing_is_started(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    def find_spec(name: str) -> object:
+        return None if name in {"moto", "flask"} else object()
+
+    monkeypatch.setattr(importlib.util, "find_spec", find_spec)
+    monkeypatch.setattr(lifecycle, "up", lambda *_arguments, **_options: pytest.fail("it was started"))
+    result = CliRunner().invoke(main.main, arguments)
+    assert result.stderr == f"muster: {WITHOUT_EXTRA.format(missing='moto, flask')}\n"
+    assert result.exit_code == 78
 
 
 def test_down_is_said_also_where_nothing_is_up(tmp_path: Path) -> None:
     result = _run("down", "--state", str(tmp_path / "none"))
-    assert (result.output, result.exit_code) == ("the local cloud is down\n", 0)
+    assert (result.output, result.exit_code) == (f"{NOT_UP.format(state=tmp_path / 'none')}\n", 0)
+
+
+def test_down_of_a_cloud_that_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle, "down", lambda _state: None)
+    monkeypatch.setattr(StateFolder, "server_alive", lambda _state: True)
+    assert _run("down").output == "the local cloud is down\n"
 
 
 @pytest.mark.parametrize(
     ("cloud", "text", "data", "code"),
     [
         (CLOUD, "the local cloud answers at http://127.0.0.1:40123 (process 7)\n", "ab", 0),
-        (None, "the local cloud is down\n", None, 1),
+        (None, f"{NOT_UP.format(state='/s')}, or start one: muster local up --state /s\n", None, 1),
     ],
 )
 def test_status_is_an_exit_code_too(
     monkeypatch: pytest.MonkeyPatch, cloud: Record | None, text: str, data: str | None, code: int
 ) -> None:
     monkeypatch.setattr(lifecycle, "status", lambda _state: cloud)
-    result = _run("status")
+    result = _run("status", "--state", "/s")
     assert (result.output, result.exit_code) == (text, code)
     found = json.loads(_run("status", "--output", "json").output)
     assert (found and found["tag"]) == data
@@ -83,7 +108,9 @@ def test_status_is_an_exit_code_too(
 
 def test_env_needs_a_cloud(tmp_path: Path) -> None:
     result = _run("env", "--state", str(tmp_path))
-    assert result.stderr == "muster: the local cloud is down; start it with: muster local up\n"
+    assert result.stderr == (
+        f"muster: {NOT_UP.format(state=tmp_path)}, or start one: muster local up --state {tmp_path}\n"
+    )
     assert (result.stdout, result.exit_code) == ("", 1)
 
 

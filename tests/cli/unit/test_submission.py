@@ -152,6 +152,15 @@ def test_all_problems_come_at_once() -> None:
         assert part in caught.value.message
 
 
+def test_no_more_nodes_than_batch_starts() -> None:
+    assert prepare(_aws(), Submission(nodes=1000))["nodeOverrides"] == {"numNodes": 1000}
+    with pytest.raises(MusterError) as caught:
+        prepare(_aws(), Submission(nodes=1001))
+    assert caught.value.message == (
+        "--nodes must be at most 1000, got 1001; AWS Batch starts no larger multi-node job"
+    )
+
+
 def test_a_long_name_of_a_definition_leaves_room_for_the_time() -> None:
     request = prepare(_aws(_definition("x" * 128), outputs=[]), Submission(definition="x" * 128, queue="q"))
     assert len(request["jobName"]) <= 128

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 
 import pytest
 
+from muster_cli.local import lifecycle
 from muster_cli.local.executor import cleanup, records
 from muster_cli.local.executor.networks import namespaces
 from muster_cli.local.state import StateFolder
@@ -140,3 +142,13 @@ def test_elsewhere_the_folders_alone_are_removed(tmp_path, monkeypatch):
     records.write(state.jobs / "job" / "1.0", os.getpid())
     assert cleanup(state) == []
     assert list(state.jobs.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["up", "down"])
+@pytest.mark.parametrize("crashed", ["namespaces"], indirect=True)
+def test_namespaces_are_found_when_the_folder_was_removed_after_a_crash(crashed, command):
+    assert _ours(crashed.tag)
+    shutil.rmtree(crashed.root)
+    getattr(lifecycle, command)(crashed)
+    assert _ours(crashed.tag) == []
+    lifecycle.down(crashed)

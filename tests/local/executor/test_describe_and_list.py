@@ -147,3 +147,11 @@ def test_tags_of_the_job_do_not_reach_nodes(cloud):
     job_id = cloud.submit(tags={"team": "a"})
     assert cloud.wait(job_id)["tags"] == {"team": "a"}
     assert cloud.node(job_id, 0)["tags"] == {}
+
+
+def test_describe_takes_a_hundred_jobs_at_a_time(cloud):
+    ids = [f"job-{number}" for number in range(101)]
+    assert cloud.batch.describe_jobs(jobs=ids[:100])["jobs"] == []
+    with pytest.raises(ClientError) as caught:
+        cloud.batch.describe_jobs(jobs=ids)
+    assert caught.value.response["Error"]["Message"] == "jobs must have at most 100 entries, got 101"

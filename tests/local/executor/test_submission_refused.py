@@ -45,7 +45,15 @@ def _over(**overrides):
             ["ECS properties override should not be set for multinode jobs."],
         ),
         (CLOSED, {"nodeOverrides": {"numNodes": 2}}, [NUM_NODES]),
-        (OPEN, {"nodeOverrides": {"numNodes": 0}}, ["NumNodes override must be at least 1, got 0."]),
+        (OPEN, {"nodeOverrides": {"numNodes": 1000}}, []),
+        *(
+            (
+                OPEN,
+                {"nodeOverrides": {"numNodes": wrong}},
+                [f"NumNodes override must be between 1 and 1000, got {wrong}."],
+            )
+            for wrong in (0, 1001)
+        ),
         (
             TWO,
             {"nodeOverrides": {"numNodes": 2}},
@@ -82,6 +90,25 @@ def _over(**overrides):
             [
                 "retryStrategy.attempts must be between 1 and 10, got 11",
                 "timeout.attemptDurationSeconds must be at least 60, got 59",
+            ],
+        ),
+        (
+            OPEN,
+            {
+                "retryStrategy": {
+                    "evaluateOnExit": [
+                        *[{"onExitCode": "7", "action": "RETRY"}] * 4,
+                        {"onExitCode": "1*1", "action": "RETRY"},
+                        {"action": "STOP"},
+                    ]
+                }
+            },
+            [
+                "retryStrategy.attempts must be specified when evaluateOnExit is specified.",
+                "evaluateOnExit must have at most 5 entries, got 6",
+                "evaluateOnExit[4].onExitCode is not a valid pattern, got '1*1'",
+                "evaluateOnExit[5].action must be RETRY or EXIT, got 'STOP'",
+                "evaluateOnExit[5] must have at least one of onStatusReason, onReason, onExitCode.",
             ],
         ),
         (OPEN, {"parameters": {"a": "x" * 30_720}}, ["Job size must be less than 30 KiB"]),

@@ -153,6 +153,35 @@ def test_a_stage_that_nobody_needs_is_not_followed(lay: Lay, tree: Tree) -> None
             ),
         ),
         (
+            "COPY a.py /w\nCOPY d /w/",
+            {},
+            (
+                "line 3: COPY needs the folder '/w', but that or a folder above it is a file already; "
+                "name another destination"
+            ),
+        ),
+        (
+            "COPY a.py /w\nCOPY b.py /w/deep/er/",
+            {},
+            (
+                "line 3: COPY needs the folder '/w/deep/er', but that or a folder above it is a file already; "
+                "name another destination"
+            ),
+        ),
+        (
+            "COPY b.py /w/a.py/b.py\nCOPY a.py /w/",
+            {},
+            (
+                "line 3: COPY cannot write the file '/w/a.py', as a folder is there already; "
+                "name another destination"
+            ),
+        ),
+        (
+            "COPY b.py /w/h/b.py\nCOPY <<h /w/\nh\n",
+            {},
+            "line 3: COPY cannot write the file '/w/h', as a folder is there already; name another destination",
+        ),
+        (
             "COPY --parents a.py /x/",
             {},
             (

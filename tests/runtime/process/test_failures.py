@@ -195,3 +195,20 @@ def test_a_fault_of_the_agent_itself_is_70(nodes, tmp_path):
     assert main.code() == 70
     assert main.verdict()["first_failure"]["reason"].startswith("node 0: a fault in muster: TypeError")
     assert "Traceback" in main.text()
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("exit 143", "exited with code 143"),
+        ("signal 15", "ended by SIGTERM (code 143)"),
+        ("signal 40", "ended by signal 40 (code 168)"),
+    ],
+)
+def test_a_code_above_128_is_no_signal(nodes, how, words):
+    (main,) = nodes.start_all(1, f"end_as.py {how}")
+    code = main.code()
+    failure = main.verdict()["first_failure"]
+    assert failure["reason"] == f"rank 0 on node 0 {words}"
+    assert failure["code"] == code == main.verdict()["code"]
+    assert f"code {code}" in words

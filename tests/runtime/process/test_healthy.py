@@ -1,6 +1,7 @@
 """Jobs in which nothing goes wrong."""
 
 import json
+import signal
 import socket
 
 from muster_core.contract import PHASES, TORCH
@@ -127,3 +128,17 @@ def test_an_unknown_variable_is_warned_of(nodes):
         "muster: warning: MUSTER_STOP_TIMEOUTS is no variable of muster's runtime; did you mean MUSTER_STOP_TIMEOUT?"
         in main.lines()
     )
+
+
+def test_a_progress_bar_appears_while_it_runs_and_breaks_no_other_line(nodes):
+    (main,) = nodes.start_all(1, "progress.py", "--nproc-per-node", "2")
+    main.says("[0] \nstep ")  # universal newlines: the carriage return reads as one
+    main.says("whole line 30\n")
+    main.signal(signal.SIGTERM)
+    assert main.code() == 143
+    lines = main.log.read_bytes().split(b"\n")
+    bars = [line for line in lines if line.startswith(b"[0] ")]
+    shown = b"".join(bar[4:] for bar in bars)
+    assert shown == b"".join(b"\rstep %d" % number for number in range(1, shown.count(b"\r") + 1))
+    others = [line for line in lines if line.startswith(b"[1] ")]
+    assert others[:30] == [b"[1] whole line %d" % number for number in range(1, 31)]

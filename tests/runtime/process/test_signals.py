@@ -42,6 +42,30 @@ def test_a_second_sigterm_ends_the_grace(nodes):
     assert main.code(10) == 143
 
 
+def test_a_second_sigterm_on_the_main_node_ends_the_grace_on_all(nodes):
+    agents = nodes.start_all(3, "ignore_sigterm.py", main=1)
+    for agent in agents:
+        agent.says("deaf")
+    agents[1].signal(signal.SIGTERM)
+    for agent in agents:
+        agent.says("not yet")
+    agents[1].signal(signal.SIGTERM)
+    assert [agent.code(10) for agent in agents] == [143, 143, 143]
+    assert [node["code"] for node in agents[1].verdict()["nodes"]] == [137, 137, 137]
+
+
+def test_a_second_sigterm_ends_the_grace_of_the_others_when_the_main_node_is_done(nodes):
+    agents = [nodes.start(0, 2, "hang.py"), nodes.start(1, 2, "ignore_sigterm.py")]
+    agents[1].says("deaf")
+    agents[0].says("pids")
+    agents[0].signal(signal.SIGTERM)
+    agents[0].says("rank 0 on node 0 ended by SIGTERM")
+    agents[1].says("not yet")
+    agents[0].signal(signal.SIGTERM)
+    assert [agent.code(10) for agent in agents] == [143, 143]
+    assert [node["code"] for node in agents[0].verdict()["nodes"]] == [143, 137]
+
+
 @pytest.mark.parametrize("asked", [0, 1])
 def test_sigterm_while_nodes_are_waited_for(nodes, asked):
     agents = [nodes.start(index, 3, "hang.py") for index in (0, 1)]

@@ -45,6 +45,10 @@ def test_an_address_on_the_main_node_tells_nothing_new():
     assert identify({**MAIN, "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS": "10.0.0.9"}).main_address is None
 
 
+def test_ten_times_as_many_nodes_as_batch_allows_are_believed():
+    assert identify({**MAIN, "AWS_BATCH_JOB_NUM_NODES": "10000"}).nodes == 10_000
+
+
 def test_later_attempt_and_one_node():
     assert identify({**MAIN, "AWS_BATCH_JOB_ATTEMPT": "4", "AWS_BATCH_JOB_NUM_NODES": "1"}).attempt == 4
 
@@ -82,6 +86,18 @@ def test_outside_batch_is_one_sentence():
                 "AWS_BATCH_JOB_ATTEMPT must be a whole number of at least 1, got '0'",
                 "AWS_BATCH_JOB_NUM_NODES must be a whole number of at least 1, got 'x'",
             ],
+        ),
+        *(
+            (
+                {"AWS_BATCH_JOB_NUM_NODES": count},
+                [
+                    (
+                        "AWS_BATCH_JOB_NUM_NODES must be at most 10000 (aws batch allows 1000 nodes, "
+                        f"and more on request), got '{count}'"
+                    )
+                ],
+            )
+            for count in ("10001", "99999999999", "9" * 5000)
         ),
         (
             {"AWS_BATCH_JOB_NODE_INDEX": "-1"},

@@ -12,9 +12,9 @@ from muster_runtime.agent.loop import Loop
 from muster_runtime.agent.output import LINE_LIMIT, TAIL_LIMIT, Lines, Writer
 
 
-def collect(prefix=b""):
+def collect(prefix=b"", later=lambda _: None):
     written = []
-    return written, Lines(written.append, prefix)
+    return written, Lines(written.append, prefix, later)
 
 
 def test_lines_stay_whole_and_get_their_prefix():
@@ -41,6 +41,36 @@ def test_the_tail_is_bounded_and_readable():
     lines.feed("last \u20ac\r50%\r100%\n\n\xff".encode("latin-1", "replace"))
     assert len(lines._tail) <= 2 * TAIL_LIMIT + 10_100
     assert lines.last(3, 4) == ["50%", "100%", "\ufffd"]
+
+
+def test_a_progress_bar_appears_after_a_while_as_lines_of_its_own():
+    calls = []
+    written, lines = collect(b"[3] ", calls.append)
+    lines.feed(b"begin\n\r10%")
+    lines.feed(b"\r20%")
+    assert b"".join(written) == b"[3] begin\n"
+    (call,) = calls
+    call()
+    assert written[1:] == [b"[3] \r10%\r20%\n"]
+    lines.feed(b"\r30%")
+    assert calls == [call, call]
+    lines.feed(b"\r40%\n")
+    call()
+    assert written[2:] == [b"[3] \r30%\r40%\n"]
+    lines.feed(b"50%\r")
+    assert len(calls) == 3
+    lines.close()
+    call()
+    assert written[3:] == [b"[3] 50%\r\n"]
+
+
+def test_half_a_line_waits_for_its_end():
+    calls = []
+    written, lines = collect(later=calls.append)
+    lines.feed(b"what a buffer of 4096 bytes has cu")
+    assert (calls, written) == ([], [])
+    lines.feed(b"t\r\nand a ")
+    assert (calls, written) == ([], [b"what a buffer of 4096 bytes has cut\r\n"])
 
 
 @given(st.lists(st.binary(max_size=50)))

@@ -83,9 +83,23 @@ def test_a_user_s_own_values_win_and_are_told(make, log):
     environ = make(environ=own).programs(roster(1), 0, NETWORK)[0].environ
     assert {name: environ[name] for name in own} == own
     assert log[:2] == [
-        "GLOO_SOCKET_IFNAME stays 'eth1' as the job sets it; muster would set 'ens5'",
-        "NCCL_SOCKET_IFNAME stays 'eth' as the job sets it; muster would set '=ens5'",
+        "GLOO_SOCKET_IFNAME stays 'eth1' as the environment sets it; muster would set 'ens5'",
+        "NCCL_SOCKET_IFNAME stays 'eth' as the environment sets it; muster would set '=ens5'",
     ]
+
+
+def test_threads_that_the_local_cloud_sets_are_not_told_but_a_user_s_own_values_are(make, log, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    environ = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    make(environ=environ).programs(roster(1), 0, NETWORK)
+    told = [
+        "GLOO_SOCKET_IFNAME stays 'lo' as the environment sets it; muster would set 'ens5'",
+        "OMP_NUM_THREADS stays '1' as the environment sets it; muster would set '2'",
+    ]
+    assert log == told
+    log.clear()
+    make(environ=environ, config=Config(local=Local("127.1.0.2", None))).programs(roster(1), 0, NETWORK)
+    assert log == told[:1]
 
 
 def test_the_secret_and_the_agent_store_are_not_passed_on(make):

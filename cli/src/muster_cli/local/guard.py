@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from muster_cli.checkout import APP_FILE, CDK
 from muster_cli.local.settings import (
     ACCOUNT,
     DUMMY_ACCESS_KEY,
@@ -79,7 +80,9 @@ def guarded_environment(
         "AWS_ENDPOINT_URL_S3_FOR_CLOUDFORMATION": f"http://localhost:{urlsplit(endpoint).port}",
         **_cdk_environment(state),
         **_folders(state),
-        "PATH": os.pathsep.join([*_program_folders(), kept.get("PATH", os.defpath)]),
+        "PATH": os.pathsep.join(
+            [*_program_folders(), *_checkout_programs(state), kept.get("PATH", os.defpath)]
+        ),
         "NO_PROXY": f"{HOST},localhost",
         "no_proxy": f"{HOST},localhost",
         STATE_VARIABLE: str(state.root),
@@ -116,6 +119,13 @@ def _program_folders() -> list[str]:
     """This environment's programs, then Node's own: its npm calls `node` by name."""
     node = _node()
     return [str(Path(sys.executable).parent), *([str(node.parent)] if node else [])]
+
+
+def _checkout_programs(state: StateFolder) -> list[str]:
+    """The CDK CLI of the checkout that the state folder lies in."""
+    checkouts = (folder / CDK.parent for folder in state.root.parents if (folder / APP_FILE).is_file())
+    programs = next(checkouts, None)
+    return [str(programs)] if programs and programs.is_dir() else []
 
 
 def _script(name: str) -> str:

@@ -12,8 +12,16 @@ import time
 import urllib.request
 from typing import TYPE_CHECKING
 
+from muster_cli.invocation import command
 from muster_cli.local.errors import LocalCloudError
-from muster_cli.local.settings import HEALTH_PATH, POLL_INTERVAL, START_TIMEOUT, STOP_TIMEOUT
+from muster_cli.local.settings import (
+    HEALTH_PATH,
+    NAMESPACES,
+    POLL_INTERVAL,
+    START_TIMEOUT,
+    STOP_TIMEOUT,
+    namespace_prefix,
+)
 from muster_cli.local.state import Record, StateFolder
 
 if TYPE_CHECKING:
@@ -40,14 +48,19 @@ def up(state: StateFolder, port: int = 0, image_map: Mapping[str, Path] | None =
         The local cloud. It goes on when this process ends.
 
     Raises:
-        LocalCloudError: One is running in the folder, the port is taken, or it did not start.
+        LocalCloudError: One is running in the folder, the port is taken, a folder that stands for an
+            image is missing, or it did not start.
     """
+    if image_map:
+        from muster_cli.local.images import check_map  # noqa: PLC0415  few need it
+
+        check_map(image_map)
     with state.exclusive("muster local up"):
         if state.server_alive():
             where = state.read_record()
             raise LocalCloudError(
                 f"a local cloud is running already{f' at {where.endpoint}' if where else ''} in {state.root}; "
-                "end it first: muster local down"
+                f"end it first: {command('local', 'down')}"
             )
         _clear(state)
         state.create()
@@ -74,7 +87,9 @@ def _spawn(state: StateFolder, port: int, image_map: Mapping[str, Path]) -> subp
     ]
     for uri, folder in image_map.items():
         command += ["--image-map", f"{uri}={folder}"]
-    with state.server_log.open("wb") as log:
+    with state.usable():
+        log = state.server_log.open("wb")
+    with log:
         return subprocess.Popen(  # a session of its own: a terminal's Ctrl-C is not for it
             command,
             cwd=state.root,
@@ -126,7 +141,7 @@ def down(state: StateFolder) -> None:
     Raises:
         LocalCloudError: Another command is working on the folder, or the server cannot be ended.
     """
-    if not state.root.exists():
+    if not state.root.exists() and not _has_namespaces(state):
         return
     with state.exclusive("muster local down"):
         pid = state.server_pid()
@@ -174,11 +189,16 @@ def _exists(pid: int) -> bool:
 
 def _clear(state: StateFolder) -> None:
     """Remove what a server leaves: its files, and where it crashed its nodes and namespaces, too."""
-    if state.record_path.exists() or any(state.jobs.glob("*")):
+    if state.record_path.exists() or any(state.jobs.glob("*")) or _has_namespaces(state):
         from muster_cli.local.executor import cleanup  # noqa: PLC0415  it imports moto: two seconds
 
         cleanup(state)
     state.clear()
+
+
+def _has_namespaces(state: StateFolder) -> bool:
+    """Tell whether there are any of this folder's: they outlive a folder that was removed after a crash."""
+    return any(NAMESPACES.glob(f"{namespace_prefix(state.tag)}*"))
 
 
 def status(state: StateFolder) -> Cloud | None:
@@ -199,6 +219,6 @@ def status(state: StateFolder) -> Cloud | None:
     if record is None or not _answers(record):
         raise LocalCloudError(
             f"the local cloud in {state.root} is running but does not answer (yet); "
-            f"its log is {state.server_log}, and `muster local down` ends it"
+            f"its log is {state.server_log}, and `{command('local', 'down')}` ends it"
         )
     return record

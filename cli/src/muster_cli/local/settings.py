@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 ACCOUNT = "123456789012"
 """The local cloud's only account: moto's default."""
 REGION = "us-east-1"
@@ -17,6 +19,15 @@ STATE_VARIABLE = "MUSTER_LOCAL_STATE"
 """Tells a child process of the local cloud (the image shim) where the state folder is."""
 DEFAULT_STATE = (".muster", "local")
 """The state folder, below the current directory."""
+
+NAMESPACES = Path("/run/netns")
+"""Where `ip` keeps the names of network namespaces on Linux."""
+
+
+def namespace_prefix(tag: str) -> str:
+    """Return what the names of a cloud's namespaces begin with."""
+    return f"muster-{tag}-"
+
 
 HEALTH_PATH = "/muster/health"
 """Answers 200 and a JSON object once the fills are in and the executor is attached."""

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from muster_cli.invocation import command as invocation
 from muster_cli.local.errors import LocalCloudError
 from muster_cli.local.settings import DEFAULT_STATE, STATE_VARIABLE
 
@@ -47,12 +48,9 @@ class StateFolder:
     """
 
     def __init__(self, root: Path | str | None = None) -> None:
-        chosen = (
-            root
-            if root is not None
-            else os.environ.get(STATE_VARIABLE) or Path.cwd().joinpath(*DEFAULT_STATE)
-        )
-        self.root = Path(chosen).absolute()
+        if root is None:
+            root = os.environ.get(STATE_VARIABLE) or Path.cwd().joinpath(*DEFAULT_STATE)
+        self.root = Path(root).absolute()
         self._held = 0
 
     @property
@@ -115,16 +113,34 @@ class StateFolder:
 
     def create(self) -> None:
         """Make the folder and those below it, for this user only."""
-        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for folder in (self.jobs, self.images, self.cache, self.home, self.tmp):
-            folder.mkdir(exist_ok=True, mode=0o700)
+        with self.usable():
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for folder in (self.jobs, self.images, self.cache, self.home, self.tmp):
+                folder.mkdir(exist_ok=True, mode=0o700)
 
     def clear(self) -> None:
         """Remove what a cloud leaves behind, except the cache and the server's log."""
         for folder in (self.jobs, self.images, self.home, self.tmp):
             shutil.rmtree(folder, ignore_errors=True)
-        for path in (self.record_path, self.images_path):
-            path.unlink(missing_ok=True)
+        with self.usable():
+            for path in (self.record_path, self.images_path):
+                path.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def usable(self) -> Iterator[None]:
+        """Turn an error of the operating system about this folder into a sentence.
+
+        Raises:
+            LocalCloudError: The block met such an error.
+        """
+        try:
+            yield
+        except OSError as error:
+            what = f" ({error.filename})" if error.filename and str(error.filename) != str(self.root) else ""
+            raise LocalCloudError(
+                f"the state folder {self.root} cannot be used: {(error.strerror or str(error)).lower()}{what}; "
+                f"mend that, or name another folder by --state or {STATE_VARIABLE}"
+            ) from error
 
     # --- files ------------------------------------------------------------------------------
 
@@ -135,8 +151,9 @@ class StateFolder:
             path: The file; its folder is made.
             value: A JSON object.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with self.usable():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(value, file, indent=1, sort_keys=True)
@@ -157,15 +174,18 @@ class StateFolder:
         Raises:
             LocalCloudError: The file holds something else.
         """
+        with self.usable():
+            try:
+                text = path.read_bytes()
+            except FileNotFoundError:
+                return {}
         try:
-            value = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return {}
+            value = json.loads(text)
         except ValueError:
             value = None
         if not isinstance(value, dict):
             raise LocalCloudError(
-                f"{path} is not a JSON object; remove {self.root} after `muster local down`"
+                f"{path} is not a JSON object; remove {self.root} after `{invocation('local', 'down')}`"
             )
         return value
 
@@ -213,8 +233,10 @@ class StateFolder:
         if self._held:
             yield
             return
-        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._lock_path.open("a+") as lock:
+        with self.usable():
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = self._lock_path.open("a+")
+        with lock:
             self._take(lock.fileno(), command)
             self._held += 1
             try:
@@ -236,10 +258,11 @@ class StateFolder:
 
     def server_alive(self) -> bool:
         """Tell whether a server holds this folder now."""
-        try:
-            descriptor = os.open(self.server_lock_path, os.O_RDWR)
-        except FileNotFoundError:
-            return False
+        with self.usable():
+            try:
+                descriptor = os.open(self.server_lock_path, os.O_RDWR)
+            except FileNotFoundError:
+                return False
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -258,7 +281,8 @@ class StateFolder:
             LocalCloudError: Another server holds the folder.
         """
         self.create()
-        descriptor = os.open(self.server_lock_path, os.O_RDWR | os.O_CREAT, 0o600)
+        with self.usable():
+            descriptor = os.open(self.server_lock_path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

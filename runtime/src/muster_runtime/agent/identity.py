@@ -16,7 +16,11 @@ from muster_core.contract import (
 )
 from muster_runtime.agent.errors import IdentityError
 
+MOST_NODES = 10_000
+"""Nodes above which the number is taken for a mistake. AWS Batch's limit is 1,000, raised on request."""
+
 _ALWAYS = (BATCH_JOB_ID, BATCH_JOB_ATTEMPT, BATCH_NODE_INDEX, BATCH_MAIN_NODE_INDEX, BATCH_NUM_NODES)
+_DIGITS = 10  # that are read of a number: more are far beyond every limit
 _SMALLEST = {BATCH_JOB_ATTEMPT: 1, BATCH_NODE_INDEX: 0, BATCH_MAIN_NODE_INDEX: 0, BATCH_NUM_NODES: 1}
 
 
@@ -88,10 +92,16 @@ def _numbers(environ: Mapping[str, str], problems: list[str]) -> dict[str, int]:
         text = environ.get(name)
         if not text:
             continue
-        if text.isascii() and text.isdigit() and smallest <= int(text[:10]):
-            numbers[name] = int(text[:10])
-        else:
+        number = int(text[:_DIGITS]) if text.isascii() and text.isdigit() else -1
+        if number < smallest:
             problems.append(f"{name} must be a whole number of at least {smallest}, got {text!r}")
+        elif name == BATCH_NUM_NODES and number > MOST_NODES:
+            problems.append(
+                f"{name} must be at most {MOST_NODES} (aws batch allows 1000 nodes, and more on request), "
+                f"got {text!r}"
+            )
+        else:
+            numbers[name] = number
     return numbers
 
 

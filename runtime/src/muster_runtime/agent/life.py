@@ -6,7 +6,7 @@ import contextlib
 import signal
 from typing import TYPE_CHECKING, Iterator
 
-from muster_core.contract import EXIT_SOFTWARE, SIGNAL_BASE, Failure
+from muster_core.contract import EXIT_SOFTWARE, Failure
 from muster_runtime.agent.errors import MusterError
 from muster_runtime.agent.rendezvous.group import Group, node_failure
 from muster_runtime.agent.verdict import shortened
@@ -74,6 +74,7 @@ class Life:
         elif self._asked:
             self._writer.log(f"{signal.Signals(number).name} again: the grace is over")
             self._ranks.stop(0.0)
+            self._group.hurry()
         else:
             self._asked = True
             self._writer.log(f"{signal.Signals(number).name}: the job ends")
@@ -82,7 +83,7 @@ class Life:
     def take_exit(self, rank: Rank) -> None:
         """Act on the end of one of this node's processes."""
         code = rank.code or 0
-        reason = f"rank {rank.number} on node {self._node.node_index} {ending(code)}"
+        reason = f"rank {rank.number} on node {self._node.node_index} {ending(code, rank.killed_by)}"
         if code == 0 or self._group.end is not None:
             self._writer.log(reason)
             return
@@ -108,14 +109,15 @@ class Life:
             loop.run(lambda: self._ranks.all_gone() or self._group.end is not end)  # noqa: B023  ends within this turn
 
 
-def ending(code: int) -> str:
-    """Say how a process ended."""
-    if code <= SIGNAL_BASE:
+def ending(code: int, killed_by: int) -> str:
+    """Say how a process ended; a code of 128 + N alone does not tell that signal N ended it."""
+    if not killed_by:
         return f"exited with code {code}"
     try:
-        return f"ended by {signal.Signals(code - SIGNAL_BASE).name} (code {code})"
+        name = signal.Signals(killed_by).name
     except ValueError:
-        return f"exited with code {code}"
+        name = f"signal {killed_by}"
+    return f"ended by {name} (code {code})"
 
 
 def trace(error: BaseException) -> str:

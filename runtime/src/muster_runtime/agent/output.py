@@ -14,6 +14,8 @@ LINE_LIMIT = 65536
 """Bytes after which a line without an end is passed on as it is."""
 TAIL_LIMIT = 65536
 """Bytes of a process's output that are kept for the verdict."""
+PROGRESS_DELAY = 1.0
+"""Seconds after which a progress bar is passed on, though its line has no end yet."""
 
 _PIECE = 4096  # PIPE_BUF: a pipe that is ready takes this much without waiting
 _BACKLOG_LIMIT = 1 << 20  # above this the ranks' output is not read further
@@ -95,11 +97,19 @@ class Lines:
     Args:
         write: takes whole lines.
         prefix: put before each line.
+        later: calls back after :data:`PROGRESS_DELAY`.
     """
 
-    def __init__(self, write: Callable[[bytes], None], prefix: bytes) -> None:
+    def __init__(
+        self,
+        write: Callable[[bytes], None],
+        prefix: bytes,
+        later: Callable[[Callable[[], None]], object],
+    ) -> None:
         self._write = write
         self._prefix = prefix
+        self._later = later
+        self._waits = False
         self._partial = bytearray()
         self._tail = bytearray()
 
@@ -114,6 +124,18 @@ class Lines:
             self._pass(end)
         while len(self._partial) >= LINE_LIMIT:
             self._pass(LINE_LIMIT)
+        if not self._waits and self._has_progress():
+            self._waits = True
+            self._later(self._pass_progress)
+
+    def _has_progress(self) -> bool:
+        """Tell a progress bar, which goes back to the line's begin, from half of a buffered line."""
+        return b"\r" in self._partial
+
+    def _pass_progress(self) -> None:
+        self._waits = False
+        if self._has_progress():
+            self._pass(len(self._partial))
 
     def close(self) -> None:
         """Pass on what has no end of line."""

@@ -69,7 +69,7 @@ def _die_with_parent() -> None:
 
 
 def reap() -> Iterator[tuple[int, int]]:
-    """Give (process id, exit code) of every child that has ended, ranks and orphans alike."""
+    """Give (process id, wait status) of every child that has ended, ranks and orphans alike."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -77,12 +77,18 @@ def reap() -> Iterator[tuple[int, int]]:
             return
         if pid == 0:
             return
-        yield pid, exit_code(status)
+        yield pid, status
 
 
 def exit_code(status: int) -> int:
     """Read a wait status: the program's own code, or 128 + N for signal N."""
-    return SIGNAL_BASE + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    killer = killed_by(status)
+    return SIGNAL_BASE + killer if killer else os.WEXITSTATUS(status)
+
+
+def killed_by(status: int) -> int:
+    """Read the signal out of a wait status, 0 where the program exited by itself, with whatever code."""
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
 
 
 def signal_group(group: int, number: int) -> bool:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Callable, Mapping, NamedTuple, Sequence
 
 from muster_core.contract import SIGNAL_BASE
 from muster_runtime.agent.loop import READ, Loop, Timer, now
-from muster_runtime.agent.output import Lines, Writer
+from muster_runtime.agent.output import PROGRESS_DELAY, Lines, Writer
 from muster_runtime.agent.processes import (
     Guardian,
     become_subreaper,
+    exit_code,
     kill_orphans,
+    killed_by,
     reap,
     signal_group,
     start,
@@ -54,6 +56,8 @@ class Rank:
         self.lines = lines
         self.code: int | None = None
         """Exit code, None while it runs."""
+        self.killed_by = 0
+        """Signal that ended it, 0 where it exited by itself."""
         self.left_some = False
         """Whether processes of its group were there when it ended."""
 
@@ -119,13 +123,16 @@ class Supervisor:
                 os.close(writer)
             self._guardian.watch(process.pid)
             prefix = b"[%d] " % program.rank if len(programs) > 1 else b""
-            rank = Rank(program, process, reader, Lines(self._writer.write, prefix))
+            rank = Rank(program, process, reader, Lines(self._writer.write, prefix, self._after_a_while))
             self._ranks[process.pid] = rank
             self._listen(rank)
 
     def all_gone(self) -> bool:
         """Whether no rank runs any more."""
         return all(rank.code is not None for rank in self._ranks.values())
+
+    def _after_a_while(self, call: Callable[[], None]) -> None:
+        self._loop.call_later(PROGRESS_DELAY, call)
 
     # --- output -------------------------------------------------------------------------------
 
@@ -171,14 +178,15 @@ class Supervisor:
 
     def reap(self) -> None:
         """Take every child that has ended; to be called on SIGCHLD."""
-        ended = [(self._ranks[pid], code) for pid, code in reap() if pid in self._ranks]
-        for rank, code in ended:
-            self._note(rank, code)
+        ended = [(self._ranks[pid], status) for pid, status in reap() if pid in self._ranks]
+        for rank, status in ended:
+            self._note(rank, status)
         for rank, _ in ended:
             self._on_exit(rank)
 
-    def _note(self, rank: Rank, code: int) -> None:
-        rank.code = code
+    def _note(self, rank: Rank, status: int) -> None:
+        rank.code = code = exit_code(status)
+        rank.killed_by = killed_by(status)
         rank.process.returncode = code  # it was reaped here, not by subprocess
         if code and not self.code:
             self.code = code

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _PORT = "master_port"
 _NEIGHBOURS = 100  # ports above the default that are tried when it is taken
+_THREADS = "OMP_NUM_THREADS"  # set by the local cloud itself, whose nodes share one machine
 _NOT_PASSED_ON = (
     ENV_JOB_SECRET,  # the runtime's alone
     "TORCHELASTIC_USE_AGENT_STORE",  # would make rank 0 wait for a store that torchrun keeps
@@ -106,8 +107,8 @@ class TorchLauncher:
     def _tell_kept(self, defaults: Mapping[str, str]) -> None:
         for name, value in defaults.items():
             own = self._job.environ.get(name, value)
-            if own != value:
-                self._job.log(f"{name} stays {own!r} as the job sets it; muster would set {value!r}")
+            if own != value and not (self._job.config.local and name == _THREADS):
+                self._job.log(f"{name} stays {own!r} as the environment sets it; muster would set {value!r}")
 
     def _argv(self) -> list[str]:
         if self._no_python:
@@ -144,7 +145,7 @@ def _defaults(network: Network, slots: int) -> dict[str, str]:
     return {
         "GLOO_SOCKET_IFNAME": network.interface,
         "NCCL_SOCKET_IFNAME": f"={network.interface}",  # exactly this one: a bare name is a prefix to NCCL
-        "OMP_NUM_THREADS": str(max(1, _cpus() // slots)),
+        _THREADS: str(max(1, _cpus() // slots)),
         "PYTHONUNBUFFERED": "1",
     }
 

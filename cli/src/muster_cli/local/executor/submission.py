@@ -12,6 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from muster_cli.local.executor import ranges
+from muster_cli.local.fills.batch_rules import MAX_NODES, MIN_TIMEOUT, retry_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 MULTINODE = "multinode"
 PAYLOAD_LIMIT = 30 * 1024
 """Bytes of one SubmitJob request."""
-MAX_ATTEMPTS = 10
-MIN_TIMEOUT = 60
-"""Seconds."""
 RESERVED_BY_BATCH = "AWS_BATCH"
 """A submission may not set a variable whose name begins with this."""
 NUM_NODES_TEXT = (
@@ -49,9 +47,7 @@ def _payload(request: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _limits(request: Mapping[str, Any]) -> Iterator[str]:
-    attempts = (request.get("retryStrategy") or {}).get("attempts")
-    if attempts is not None and not 1 <= attempts <= MAX_ATTEMPTS:
-        yield f"retryStrategy.attempts must be between 1 and {MAX_ATTEMPTS}, got {attempts}"
+    yield from retry_problems(request.get("retryStrategy") or {})
     seconds = (request.get("timeout") or {}).get("attemptDurationSeconds")
     if seconds is not None and seconds < MIN_TIMEOUT:
         yield f"timeout.attemptDurationSeconds must be at least {MIN_TIMEOUT}, got {seconds}"
@@ -81,8 +77,8 @@ def _multinode(properties: Mapping[str, Any], request: Mapping[str, Any]) -> Ite
 def _num_nodes(properties: Mapping[str, Any], num_nodes: int | None) -> Iterator[str]:
     if num_nodes is None:
         return
-    if num_nodes < 1:
-        yield f"NumNodes override must be at least 1, got {num_nodes}."
+    if not 1 <= num_nodes <= MAX_NODES:
+        yield f"NumNodes override must be between 1 and {MAX_NODES}, got {num_nodes}."
         return
     targets = [ranges.parse(item["targetNodes"]) for item in properties["nodeRangeProperties"]]
     opened = [target.first for target in targets if target.last is None]

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _executor: Callable[[], Executor]
 _REQUIRED = ("jobId", "reason")
 LIMITS = "jobStateTimeLimitActions"
+MAX_DESCRIBED = 100
+"""Jobs of one DescribeJobs request."""
 STATUSES = ("SUBMITTED", "PENDING", "RUNNABLE", "STARTING", "RUNNING", "SUCCEEDED", "FAILED")
 
 
@@ -69,6 +71,8 @@ def _submit_job(self: Any) -> str:  # noqa: ANN401
 
 def _describe_jobs(self: Any) -> str:  # noqa: ANN401
     asked = self._get_param("jobs") or []
+    if len(asked) > MAX_DESCRIBED:
+        raise ClientException(f"jobs must have at most {MAX_DESCRIBED} entries, got {len(asked)}")
     details = [_describe(self.batch_backend, name) for name in dict.fromkeys(asked)]
     return json.dumps({"jobs": [detail for detail in details if detail]})
 

@@ -89,7 +89,11 @@ def _size(definition: Definition) -> Iterator[str]:
 
 
 def _retry(definition: Definition) -> Iterator[str]:
-    strategy = definition.get("retryStrategy") or {}
+    yield from retry_problems(definition.get("retryStrategy") or {})
+
+
+def retry_problems(strategy: dict[str, Any]) -> Iterator[str]:
+    """Give what is wrong with a ``retryStrategy``, of a definition or of a submission."""
     attempts, rules = strategy.get("attempts"), strategy.get("evaluateOnExit") or []
     if attempts is not None and not 1 <= attempts <= MAX_ATTEMPTS:
         yield f"retryStrategy.attempts must be between 1 and {MAX_ATTEMPTS}, got {attempts}"

@@ -167,15 +167,32 @@ class Copier:
         self._folder(posixpath.dirname(target))
         if place.is_symlink() or place.is_file():
             place.unlink()
+        self._refuse_folder(target)
         shutil.copy2(source, place, follow_symlinks=False)
         if self._mode is not None and not place.is_symlink():
             place.chmod(self._mode)
 
     def _folder(self, path: str) -> None:
-        self._at(path).mkdir(parents=True, exist_ok=True)
+        try:
+            self._at(path).mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise DockerfileError(
+                self._instruction.line,
+                f"{self._instruction.name} needs the folder {path!r}, but that or a folder above it is a file"
+                " already; name another destination",
+            ) from None
+
+    def _refuse_folder(self, path: str) -> None:
+        if self._at(path).is_dir():
+            raise DockerfileError(
+                self._instruction.line,
+                f"{self._instruction.name} cannot write the file {path!r}, as a folder is there already;"
+                " name another destination",
+            )
 
     def _write(self, text: str, target: str) -> None:
         self._folder(posixpath.dirname(target))
+        self._refuse_folder(target)
         place = self._at(target)
         place.write_text(text, encoding="utf-8")
         place.chmod(0o644 if self._mode is None else self._mode)

@@ -149,11 +149,26 @@ def full_name(tag: str) -> str:
     return tag if ":" in tag.rpartition("/")[2] else f"{tag}:{_DEFAULT_TAG}"
 
 
+def check_map(image_map: Mapping[str, Path]) -> None:
+    """Look that the folders which stand for images are there.
+
+    Args:
+        image_map: Folders by URI.
+
+    Raises:
+        LocalCloudError: One of them or more are no folders; its text names all.
+    """
+    wrong = [
+        f"image {uri} is mapped to {str(folder)!r}, which is no folder"
+        for uri, folder in image_map.items()
+        if not folder.is_dir()
+    ]
+    if wrong:
+        raise LocalCloudError(f"{'; '.join(wrong)}; correct --image-map")
+
+
 def _foreign(uri: str, folder: Path) -> LocalImage:
-    if not folder.is_dir():
-        raise LocalCloudError(
-            f"image {uri} is mapped to {str(folder)!r}, which is no folder; correct --image-map"
-        )
+    check_map({uri: folder})
     dockerfile = _DOCKERFILE if (folder / _DOCKERFILE).is_file() else None
     return LocalImage(uri, folder.absolute(), dockerfile, foreign=True)
 

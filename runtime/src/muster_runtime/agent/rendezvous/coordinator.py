@@ -122,11 +122,8 @@ class Coordinator:
             self._report_missing()
 
     def _missing(self) -> list[int]:
-        return [
-            index
-            for index in range(self._node.nodes)
-            if index not in self._members and index != self._me.node
-        ]
+        known = {self._me.node, *self._members}
+        return [index for index in range(self._node.nodes) if index not in known]
 
     def _tell_progress(self) -> None:
         missing = self._missing()
@@ -249,6 +246,12 @@ class Coordinator:
         if self._end is None:
             self._end = end
             self._tell(encode(STOP, **end._asdict()))
+
+    def hurry(self) -> None:
+        """End the grace on every node."""
+        if self._end is not None:
+            self._end = self._end._replace(grace=0.0)
+            self._tell(encode(STOP, **self._end._asdict()))
 
     # --- leaving ------------------------------------------------------------------------------
 

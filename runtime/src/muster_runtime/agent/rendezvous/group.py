@@ -57,6 +57,9 @@ class Group(Protocol):
     def terminate(self, number: int) -> None:
         """Tell that this node was asked to end by a signal."""
 
+    def hurry(self) -> None:
+        """Tell that the grace is over, as this node was asked to end once more."""
+
     def done(self, code: int) -> None:
         """Tell that this node's processes are gone."""
 

@@ -241,6 +241,9 @@ class Membership:
             name = signal.Signals(number).name
             self._end = terminated(self._me.node, self._me.host, number, name, self._timeouts.grace)
 
+    def hurry(self) -> None:
+        """Do nothing: the other nodes' grace is not this node's to end."""
+
     # --- leaving ------------------------------------------------------------------------------
 
     def done(self, code: int) -> None:

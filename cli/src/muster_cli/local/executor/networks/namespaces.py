@@ -21,6 +21,7 @@ from typing import Any
 
 from muster_cli.local.executor.networks.base import NetworkError, NodeNetwork, host_name
 from muster_cli.local.executor.networks.forwarder import Forwarder
+from muster_cli.local.settings import NAMESPACES, namespace_prefix
 
 NETWORK = ipaddress.IPv4Network("10.0.0.0/16")
 """Of every cloud: they do not see one another."""
@@ -33,14 +34,9 @@ _GATEWAY = NETWORK.network_address + 1
 _CLONE_NEWNET = 0x40000000
 
 
-def namespace_prefix(tag: str) -> str:
-    """Return what the names of a cloud's namespaces begin with."""
-    return f"muster-{tag}-"
-
-
 def namespace_path(name: str) -> str:
     """Return the file of a namespace."""
-    return f"/run/netns/{name}"
+    return str(NAMESPACES / name)
 
 
 def run_ip(*arguments: str, lines: list[str] | None = None) -> str:
