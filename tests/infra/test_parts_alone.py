@@ -147,3 +147,95 @@ def test_a_launch_template_of_the_users_for_another_type(scope, own):
         each.startswith("other_types['p4d.24xlarge'] is one of yours, and its network cards are not judged; ")
         for each in found
     )
+
+
+L1 = ec2.CfnLaunchTemplate
+
+
+def interface(card, device=1, **more):
+    given = {"groups": ["sg-0123456789abcdef0"], "interface_type": "efa-only", **more}
+    return L1.NetworkInterfaceProperty(network_card_index=card, device_index=device, **given)
+
+
+def first(scope, **more):
+    """A launch template of CDK's first level."""
+    return L1(scope, "Own", launch_template_data=L1.LaunchTemplateDataProperty(**more))
+
+
+def spot(scope):
+    return ec2.LaunchTemplate(scope, "Own", spot_options=ec2.LaunchTemplateSpotOptions())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence", "right"),
+    [
+        (
+            spot,
+            (
+                "has another market than on demand, got 'spot'; multi-node jobs do not run on Spot; take the market options "
+                "out of it"
+            ),
+            lambda scope: ec2.LaunchTemplate(scope, "Own", require_imdsv2=True),
+        ),
+        (
+            lambda scope: first(
+                scope, instance_market_options=L1.InstanceMarketOptionsProperty(market_type="capacity-block")
+            ),
+            (
+                "has another market than on demand, got 'capacity-block'; the environment would put a placement group beside "
+                "the Capacity Block, and not know its end; use an EfaLaunchTemplate with Capacity.block(...)"
+            ),
+            lambda scope: first(scope, image_id="ami-0123456789abcdef0"),
+        ),
+        (
+            lambda scope: first(scope, network_interfaces=[interface(1), interface(1)]),
+            (
+                "has two network interfaces in one slot, got network card 1 and device 1 twice; EC2 starts no such instance; "
+                "give each its own"
+            ),
+            lambda scope: first(scope, network_interfaces=[interface(1), interface(2)]),
+        ),
+        (
+            lambda scope: first(scope, network_interfaces=[interface(1, groups=None)]),
+            (
+                "has a network interface without a security group, got none at networkInterfaces[0]; it would be in the vpc's "
+                "default group, which EFA's traffic does not pass; give each interface the hosts' group"
+            ),
+            lambda scope: first(scope, network_interfaces=[interface(1)]),
+        ),
+        (
+            lambda scope: first(
+                scope,
+                network_interfaces=[
+                    interface(0, 0, interface_type=None, associate_public_ip_address=True),
+                    interface(1),
+                ],
+            ),
+            (
+                "has a public address beside several network interfaces, got one at networkInterfaces[0]; EC2 refuses it; say "
+                "associatePublicIpAddress=False"
+            ),
+            lambda scope: first(
+                scope,
+                network_interfaces=[
+                    interface(0, 0, interface_type=None, associate_public_ip_address=False),
+                    interface(1),
+                ],
+            ),
+        ),
+        (
+            lambda scope: first(scope, network_interfaces=[interface(1, interface_type="efa_only")]),
+            (
+                "has a network interface of no known type, got 'efa_only' at networkInterfaces[0]; allowed: interface, efa, "
+                "efa-only; change it"
+            ),
+            lambda scope: first(scope, network_interfaces=[interface(1, interface_type="efa-only")]),
+        ),
+    ],
+)
+@pytest.mark.parametrize("correct", [False, True])
+def test_what_is_seen_of_a_launch_template_of_the_users(scope, wrong, sentence, right, correct):
+    network = TrainingNetwork(scope, "Network", availability_zone=ZONE)
+    given = (right if correct else wrong)(scope)
+    environment(scope, network.vpc, network.subnet, launch_template=given)
+    assert problems_of(scope) == ([] if correct else [f"[Test/Alone] launch_template {sentence}"])

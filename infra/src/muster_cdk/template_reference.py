@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
@@ -18,6 +18,7 @@ from muster_cdk.launch_template import EfaLaunchTemplate
 from muster_cdk.machine_image import image_name
 from muster_core.instances import EFA_ONLY, InstanceType
 from muster_core.rules import Problem, cluster, compute
+from muster_core.rules import template as template_rules
 
 if TYPE_CHECKING:
     from constructs import Construct
@@ -69,7 +70,11 @@ def to_reference(template: GivenTemplate, argument: str) -> TemplateReference:
             interface_type=template.interface_type,
             capacity=template.capacity,
         )
-    problems = tuple(user_data.check_imported(template)) if _is_template(template) else ()
+    problems = (
+        (*user_data.check_imported(template), *template_rules.check(argument, _data(template)))
+        if _is_template(template)
+        else ()
+    )
     if isinstance(template, ec2.CfnLaunchTemplate):
         return TemplateReference(template.ref, None, template.attr_latest_version_number, problems=problems)
     if isinstance(template, ec2.LaunchTemplate):
@@ -176,6 +181,16 @@ def specification(
 
 def _made_for(argument: str, template: TemplateReference, instance: InstanceType) -> list[Problem]:
     return compute.template_type(argument, template.instance_type or instance.name, instance.name)
+
+
+def _data(template: ec2.ILaunchTemplate | ec2.CfnLaunchTemplate) -> Mapping[str, object]:
+    """What is known of a template: all of one that is made in this app, of CDK's first or second level."""
+    if isinstance(template, ec2.LaunchTemplate):
+        return _data(cast("ec2.CfnLaunchTemplate", template.node.find_child("Resource")))
+    if not isinstance(template, ec2.CfnLaunchTemplate):
+        return {}
+    found = cdk.Stack.of(template).resolve(template.launch_template_data)
+    return found if isinstance(found, Mapping) else {}
 
 
 def _is_template(value: object) -> bool:
