@@ -147,20 +147,60 @@ def test_a_group_of_the_app_that_admits_not_itself_is_a_warning(tmp_path):
     assert warnings_of(scope) == [
         (
             "security_group has no rule for all traffic from and to itself, got 'Test/Open'; EFA needs both, and to "
-            "0.0.0.0/0 does not count; use EfaSecurityGroup, or give the group both rules before the cluster, with "
-            "allow_all_outbound=False [ack: muster-cdk:efaSecurityGroup]"
+            "0.0.0.0/0 does not count; use EfaSecurityGroup, or give the group both rules, and tcp to 0.0.0.0/0 beside them, "
+            "before the cluster, with allow_all_outbound=False [ack: muster-cdk:efaSecurityGroup]"
         )
     ]
 
 
-def test_a_group_of_the_app_with_both_rules_is_fine(tmp_path):
-    scope = stack(tmp_path)
-    vpc = plain(scope)["vpc"]
+def closed(scope, vpc):
     group = ec2.SecurityGroup(scope, "Group", vpc=vpc, allow_all_outbound=False)
     group.add_ingress_rule(group, ec2.Port.all_traffic())
     group.add_egress_rule(group, ec2.Port.all_traffic())
+    return group
+
+
+@pytest.mark.parametrize(
+    ("peer", "port"),
+    [
+        (ec2.Peer.any_ipv4(), ec2.Port.tcp_range(0, 65535)),
+        (ec2.Peer.any_ipv4(), ec2.Port.tcp(443)),
+        (ec2.Peer.ipv4("10.0.0.0/8"), ec2.Port.all_tcp()),
+        (ec2.Peer.security_group_id("sg-endpoints"), ec2.Port.tcp(443)),
+    ],
+)
+def test_a_group_of_the_app_with_both_rules_and_a_way_out_is_fine(tmp_path, peer, port):
+    scope = stack(tmp_path)
+    vpc = plain(scope)["vpc"]
+    group = closed(scope, vpc)
+    group.add_egress_rule(peer, port)
     cluster(scope, vpc=vpc, security_group=group)
     assert warnings_of(scope) == []
+
+
+@pytest.mark.parametrize(
+    ("peer", "port"),
+    [
+        (ec2.Peer.any_ipv4(), None),
+        (ec2.Peer.any_ipv4(), ec2.Port.udp(443)),
+        (ec2.Peer.any_ipv4(), ec2.Port.tcp(22)),
+        (ec2.Peer.any_ipv6(), ec2.Port.tcp(443)),
+    ],
+)
+def test_a_group_of_the_app_without_a_way_out_is_a_warning(tmp_path, peer, port):
+    scope = stack(tmp_path)
+    vpc = plain(scope)["vpc"]
+    group = closed(scope, vpc)
+    if port is not None:
+        group.add_egress_rule(peer, port)
+    cluster(scope, vpc=vpc, security_group=group)
+    assert warnings_of(scope) == [
+        (
+            "security_group has no rule out but to itself, got 'Test/Group'; the hosts reach ECS, registries and logs "
+            "through it, and without them never register; use EfaSecurityGroup, or give the group a rule for tcp to "
+            "0.0.0.0/0, or to the endpoints' group, before the cluster [ack: muster-cdk:efaSecurityGroupWayOut]"
+        )
+    ]
 
 
 @pytest.mark.parametrize("direction", ["ingress", "egress"])
@@ -169,6 +209,7 @@ def test_one_of_the_two_rules_is_not_enough(tmp_path, direction):
     vpc = plain(scope)["vpc"]
     group = ec2.SecurityGroup(scope, "Group", vpc=vpc, allow_all_outbound=False)
     getattr(group, f"add_{direction}_rule")(group, ec2.Port.all_traffic())
+    group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443))
     cluster(scope, vpc=vpc, security_group=group)
     (warning,) = warnings_of(scope)
     assert "[ack: muster-cdk:efaSecurityGroup]" in warning

@@ -168,12 +168,76 @@ def test_an_isolated_subnet_without_known_endpoints_is_taken_with_a_warning(scop
     cluster(scope, vpc=imported(scope), default_security_group="sg-default")
     assert warnings_of(scope) == [
         (
-            "subnet is isolated, got 'Test/Imported/IsolatedSubnet1', and no endpoints are known; without a way to ECS, "
-            "ECR, CloudWatch Logs, Secrets Manager and S3 the hosts never register and each job stays RUNNABLE; make "
-            "NetworkEndpoints in it before the cluster, or acknowledge this where they are made elsewhere [ack: "
-            "muster-cdk:isolatedSubnet]"
+            "subnet has no route to the internet, got 'Test/Imported/IsolatedSubnet1', and no endpoints are known; without a "
+            "way to ECS, ECR, CloudWatch Logs, Secrets Manager and S3 the hosts never register and each job stays "
+            "RUNNABLE; make NetworkEndpoints in it before the cluster, or acknowledge this where they are made elsewhere "
+            "[ack: muster-cdk:isolatedSubnet]"
         )
     ]
+    assert problems_of(scope) == []
+
+
+def without_nat(scope, **more):
+    kinds = {"Public": ec2.SubnetType.PUBLIC, "Nodes": ec2.SubnetType.PRIVATE_WITH_EGRESS}
+    configuration = [ec2.SubnetConfiguration(name=name, subnet_type=kind) for name, kind in kinds.items()]
+    return ec2.Vpc(
+        scope,
+        "Vpc",
+        nat_gateways=0,
+        availability_zones=[ZONE],
+        subnet_configuration=configuration,
+        **more,
+    )
+
+
+def test_a_private_subnet_without_a_route_is_isolated(scope):
+    cluster(scope, vpc=without_nat(scope))
+    (warning,) = warnings_of(scope)
+    assert warning.startswith(
+        "subnet has no route to the internet, got 'Test/Vpc/NodesSubnet1', and no endpoints "
+    )
+    assert warning.endswith("[ack: muster-cdk:isolatedSubnet]")
+
+
+def test_a_private_subnet_with_a_route_of_its_own_is_not(scope):
+    vpc = without_nat(scope)
+    gateway = ec2.RouterType.TRANSIT_GATEWAY
+    vpc.private_subnets[0].add_route("Out", router_type=gateway, router_id="tgw-1")
+    cluster(scope, vpc=vpc)
+    assert warnings_of(scope) == []
+
+
+def test_endpoints_that_lack_what_a_node_calls_are_a_warning(scope):
+    vpc = without_nat(scope)
+    NetworkEndpoints(
+        scope, "Endpoints", vpc=vpc, subnet=vpc.private_subnets[0], services=["s3", "ecs", "sts"]
+    )
+    cluster(scope, vpc=vpc)
+    assert warnings_of(scope) == [
+        (
+            "subnet has no route to the internet, and its endpoints lack services that each node calls, got "
+            "'Test/Endpoints' without ecs-agent, ecs-telemetry, ecr.api, ecr.dkr, logs, secretsmanager; the hosts never "
+            "register or their jobs never start; add the services, or acknowledge this where their endpoints are made "
+            "elsewhere [ack: muster-cdk:missingEndpoints]"
+        )
+    ]
+    assert problems_of(scope) == []
+
+
+def test_endpoints_with_private_names_need_a_vpc_with_names(scope):
+    vpc = without_nat(scope, enable_dns_hostnames=False)
+    NetworkEndpoints(scope, "Endpoints", vpc=vpc, subnet=vpc.private_subnets[0])
+    assert problems_of(scope) == [
+        (
+            "[Test/Endpoints] vpc has enable_dns_hostnames off, got 'Test/Vpc'; the private names of interface endpoints "
+            "need it; turn it on"
+        )
+    ]
+
+
+def test_a_gateway_needs_no_names(scope):
+    vpc = without_nat(scope, enable_dns_hostnames=False)
+    NetworkEndpoints(scope, "Endpoints", vpc=vpc, subnet=vpc.private_subnets[0], services=["s3"])
     assert problems_of(scope) == []
 
 

@@ -13,7 +13,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from muster_cdk import cluster_network, network, quotas, roles, security_groups
+from muster_cdk import cluster_network, network, quotas, roles, security_groups, trust
 from muster_cdk.arguments import checked
 from muster_cdk.artifact import ArtifactBucket
 from muster_cdk.capacity import environment_id
@@ -185,14 +185,19 @@ class GpuCluster(Construct):
         refuse_impossible(self.instance, request)
         self._report = Report(self)
         self.vpc, self.subnet = cluster_network.place(self, self._report, vpc, subnet, availability_zone)
-        self._default_group = cluster_network.default_group(self, self.vpc, default_security_group)
+        self._default_group = cluster_network.default_group(
+            self, self._report, self.vpc, default_security_group
+        )
         request = dataclasses.replace(request, subnet_cidr=network.cidr_of(self.subnet))
         self._report.add(cluster(self.instance, request))
         self.security_group = security_group or security_groups.EfaSecurityGroup(
             self, "EfaGroup", vpc=self.vpc
         )
         security_groups.warn_efa_rules(self, self.security_group)
+        self._report.add(security_groups.check_vpc(security_group, self.vpc))
         roles.bound(self, permissions_boundary)
+        trust.check_service(self, "instance_role", instance_role, "ec2")
+        trust.warn_without_policy(self, instance_role)
         self.instance_role = instance_role or roles.instance_role(
             self, "InstanceRole", inline=inline_instance_policy
         )

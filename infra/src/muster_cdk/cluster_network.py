@@ -8,6 +8,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
 from muster_cdk import endpoints, network, security_groups
+from muster_cdk.paths import path_of
+from muster_core.rules import vpc as rules
 
 if TYPE_CHECKING:
     from constructs import Construct
@@ -50,12 +52,13 @@ def place(
 
 
 def default_group(
-    cluster: Construct, vpc: ec2.IVpc, given: ec2.ISecurityGroup | str | None
+    cluster: Construct, report: Report, vpc: ec2.IVpc, given: ec2.ISecurityGroup | str | None
 ) -> ec2.ISecurityGroup | None:
     """The VPC's default group with the rules that the jobs' containers need; None where nobody knows it.
 
     Args:
         cluster: The cluster.
+        report: Its problems: those of a given group are added.
         vpc: Its VPC.
         given: The group as it is given, if it is.
     """
@@ -64,6 +67,8 @@ def default_group(
     if group is None:
         security_groups.warn_unseen_default_group(cluster)
         return None
+    made = path_of(group) if isinstance(group, ec2.SecurityGroup) else None
+    report.add(rules.default_group(group if isinstance(group, str) else group.security_group_id, own, made))
     if isinstance(group, str):
         group = ec2.SecurityGroup.from_security_group_id(cluster, "DefaultGroup", group)
     # The VPC owns the rules where it is made here: two clusters share them.
@@ -80,10 +85,13 @@ def open_endpoints(cluster: GpuCluster, group: ec2.ISecurityGroup | None) -> Non
         group: The VPC's default group, None where nobody knows it.
     """
     made = endpoints.endpoints_of(cluster.vpc)
+    isolated = network.is_isolated(cluster.vpc, cluster.subnet)
     if made is None:
-        if network.is_isolated(cluster.vpc, cluster.subnet):
+        if isolated:
             endpoints.warn_isolated(cluster, cluster.subnet)
         return
+    if isolated:
+        endpoints.warn_missing(cluster, made)
     made.admit(cluster, "FromEfaGroup", cluster.security_group.security_group_id)
     if group is not None:
         made.admit(cluster, "FromDefaultGroup", group.security_group_id)

@@ -11,6 +11,9 @@ from constructs import Construct
 
 from muster_cdk.arguments import checked
 from muster_cdk.coercion import to_strings
+from muster_cdk.paths import path_of
+from muster_cdk.validation import Report
+from muster_core.rules import vpc as rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,6 +81,9 @@ class NetworkEndpoints(Construct):
             description="Endpoints for the nodes of a GPU cluster",
             allow_all_outbound=False,
         )
+        if isinstance(vpc, ec2.Vpc) and not GATEWAYS.keys() >= set(self.services):
+            flags = {"hostnames": vpc.dns_hostnames_enabled, "support": vpc.dns_support_enabled}
+            Report(self).add(rules.dns(path_of(vpc), **flags))
         for name in self.services:
             self._create_endpoint(name, ec2.SubnetSelection(subnets=[subnet]))
 
@@ -159,10 +165,22 @@ def _marker(vpc: ec2.IVpc) -> str:
 
 
 def warn_isolated(scope: Construct, subnet: ec2.ISubnet) -> None:
-    """Say that nobody here knows the way out of an isolated subnet."""
+    """Say that nobody here knows the way out of a subnet without a route to the internet."""
     cdk.Annotations.of(scope).add_warning_v2(
         "muster-cdk:isolatedSubnet",
-        f"subnet is isolated, got {subnet.node.path!r}, and no endpoints are known; without a way to ECS, ECR, CloudWatch "
-        "Logs, Secrets Manager and S3 the hosts never register and each job stays RUNNABLE; make NetworkEndpoints "
-        "in it before the cluster, or acknowledge this where they are made elsewhere",
+        f"subnet has no route to the internet, got {subnet.node.path!r}, and no endpoints are known; without a way to ECS, "
+        "ECR, CloudWatch Logs, Secrets Manager and S3 the hosts never register and each job stays RUNNABLE; make "
+        "NetworkEndpoints in it before the cluster, or acknowledge this where they are made elsewhere",
     )
+
+
+def warn_missing(scope: Construct, made: NetworkEndpoints) -> None:
+    """Say that the endpoints of a subnet without a route to the internet lack some that each node calls."""
+    missing = [name for name in (*NODE_SERVICES, "s3") if name not in made.services]
+    if missing:
+        cdk.Annotations.of(scope).add_warning_v2(
+            "muster-cdk:missingEndpoints",
+            f"subnet has no route to the internet, and its endpoints lack services that each node calls, got {path_of(made)!r} "
+            f"without {', '.join(missing)}; the hosts never register or their jobs never start; add the services, or "
+            "acknowledge this where their endpoints are made elsewhere",
+        )

@@ -12,10 +12,11 @@ from constructs import Construct
 
 from muster_cdk.arguments import checked
 from muster_cdk.endpoints import EXEC_SERVICES, NODE_SERVICES, NetworkEndpoints, service_names
-from muster_cdk.security_groups import open_default_group
+from muster_cdk.security_groups import open_default_group, vpc_name
 from muster_cdk.validation import Report
 from muster_core.rules import Problem
 from muster_core.rules import network as rules
+from muster_core.rules import vpc as vpc_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,7 +169,9 @@ def warn_few_devices(scope: Construct, instance: InstanceType, devices: Sequence
 
 
 def is_isolated(vpc: ec2.IVpc, subnet: ec2.ISubnet) -> bool:
-    """Whether a subnet is one of the VPC's isolated ones."""
+    """Whether a subnet is one of the VPC's isolated ones, or a private one of this app without any route."""
+    if isinstance(subnet, ec2.PrivateSubnet):
+        return not any(isinstance(each, ec2.CfnRoute) for each in subnet.node.children)
     return subnet.subnet_id in {each.subnet_id for each in vpc.isolated_subnets}
 
 
@@ -182,9 +185,26 @@ def check_subnet(vpc: ec2.IVpc, subnet: ec2.ISubnet, availability_zone: str | No
     """
     public = [each.subnet_id for each in vpc.public_subnets]
     return [
+        *vpc_rules.same("subnet", subnet.node.path, _vpc_of(subnet), vpc_name(vpc.vpc_id)),
         *rules.public_subnet(subnet.subnet_id, public, subnet.node.path),
-        *rules.zone_mismatch(subnet.availability_zone, availability_zone),
+        *rules.zone_mismatch(_zone_of(subnet), availability_zone),
     ]
+
+
+def _vpc_of(subnet: ec2.ISubnet) -> str | None:
+    """The subnet's VPC by its id or its path; None for an imported subnet outside of an imported VPC."""
+    made, owner = subnet.node.default_child, subnet.node.scope
+    if isinstance(made, ec2.CfnSubnet):
+        return vpc_name(made.vpc_id)
+    return vpc_name(getattr(owner, "vpc_id", None)) if hasattr(owner, "select_subnets") else None
+
+
+def _zone_of(subnet: ec2.ISubnet) -> str | None:
+    """The subnet's zone, None where an imported subnet does not say it."""
+    try:
+        return subnet.availability_zone
+    except RuntimeError:  # jsii's form of CDK's "cannot reference an imported Subnet's availability zone"
+        return None
 
 
 def cidr_of(subnet: ec2.ISubnet) -> str | None:
@@ -232,9 +252,17 @@ def _subnets(mask: int, *, isolated: bool) -> list[ec2.SubnetConfiguration]:
 
 
 def _no_private_subnet(vpc: ec2.IVpc, zone: str | None) -> str:
+    private, unseen = [*vpc.private_subnets, *vpc.isolated_subnets], "known at deployment only"
+    hidden = any(map(cdk.Token.is_unresolved, vpc.availability_zones))
+    if private and hidden:
+        return (
+            f"availability_zone cannot choose a subnet, got {zone!r}; the zones of the vpc's {len(private)} private subnets "
+            f"are {unseen}; pass subnet, or set the zones of the vpc or the region of its stack"
+        )
     where = f" in {zone!r}" if zone is not None else ""
+    zones = f"zones {unseen}" if hidden else sorted(vpc.availability_zones)
     return (
         f"vpc has no private subnet{where}, got {len(vpc.public_subnets)} public and {len(vpc.isolated_subnets)} "
-        f"isolated in {sorted(vpc.availability_zones)}; the container of a multi-node job has no public address and "
+        f"isolated in {zones}; the container of a multi-node job has no public address and "
         "needs a way out by NAT; add a private subnet, or name one by subnet"
     )

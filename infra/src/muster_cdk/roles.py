@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 
+from muster_cdk import trust
 from muster_cdk.arguments import checked
 from muster_cdk.coercion import to_variables
 from muster_cdk.validation import report_of
@@ -124,6 +125,7 @@ class SubmitterRole(iam.Role):
         super().__init__(
             scope, id, description="Submits multi-node jobs and follows them", assumed_by=assumed_by
         )
+        trust.check_anyone(self, "assumed_by")
         bound(self, permissions_boundary)
         for job in jobs:
             job.grant_submit(self)

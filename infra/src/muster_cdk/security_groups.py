@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import NamedTuple
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -11,6 +12,8 @@ from constructs import Construct
 
 from muster_cdk.arguments import checked
 from muster_cdk.paths import path_of
+from muster_core.rules import Problem, is_token_number
+from muster_core.rules import vpc as vpc_rules
 
 _PORTS = ec2.Port.tcp_range(0, 65535)
 _DEFAULT_GROUP = "MusterDefaultGroup"
@@ -92,31 +95,88 @@ def warn_efa_rules(scope: Construct, group: ec2.ISecurityGroup) -> None:
     """
     if isinstance(group, EfaSecurityGroup) or not isinstance(group, ec2.SecurityGroup):
         return
-    if _admits_itself(group):
-        return
-    cdk.Annotations.of(scope).add_warning_v2(
-        "muster-cdk:efaSecurityGroup",
-        f"security_group has no rule for all traffic from and to itself, got {group.node.path!r}; EFA needs both, and to "
-        "0.0.0.0/0 does not count; use EfaSecurityGroup, or give the group both rules before the cluster, with "
-        "allow_all_outbound=False",
-    )
+    rules = _rules(group)
+    own = _resolved(group, group.security_group_id)
+    if {kind for kind, protocol, peer, _ in rules if protocol == "-1" and peer == own} != {_IN, _OUT}:
+        cdk.Annotations.of(scope).add_warning_v2(
+            "muster-cdk:efaSecurityGroup",
+            f"security_group has no rule for all traffic from and to itself, got {group.node.path!r}; EFA needs both, and "
+            "to 0.0.0.0/0 does not count; use EfaSecurityGroup, or give the group both rules, and tcp to 0.0.0.0/0 "
+            "beside them, before the cluster, with allow_all_outbound=False",
+        )
+    if not any(
+        kind == _OUT and peer != own and _lets_https(protocol, ports) for kind, protocol, peer, ports in rules
+    ):
+        cdk.Annotations.of(scope).add_warning_v2(
+            "muster-cdk:efaSecurityGroupWayOut",
+            f"security_group has no rule out but to itself, got {group.node.path!r}; the hosts reach ECS, registries and "
+            "logs through it, and without them never register; use EfaSecurityGroup, or give the group a rule for tcp "
+            "to 0.0.0.0/0, or to the endpoints' group, before the cluster",
+        )
 
 
-def _admits_itself(group: ec2.SecurityGroup) -> bool:
-    own, found = _resolved(group, group.security_group_id), set()
+def check_vpc(group: ec2.ISecurityGroup | None, vpc: ec2.IVpc) -> list[Problem]:
+    """What is wrong with the place of a given group: another VPC than the cluster's; nothing for an imported one.
+
+    Args:
+        group: The group; None where none was given.
+        vpc: The cluster's VPC.
+    """
+    made = group.node.default_child if isinstance(group, ec2.SecurityGroup) else None
+    if group is None or not isinstance(made, ec2.CfnSecurityGroup):
+        return []
+    return vpc_rules.same("security_group", path_of(group), vpc_name(made.vpc_id), vpc_name(vpc.vpc_id))
+
+
+def vpc_name(vpc_id: str | None) -> str | None:
+    """A VPC by its id, or by its path where it is made in this app; None where neither is known."""
+    if vpc_id is None or not cdk.Token.is_unresolved(vpc_id):
+        return vpc_id
+    token = cdk.Tokenization.reverse_string(vpc_id).first_token
+    target = token.target if isinstance(token, cdk.Reference) else None
+    return target.node.path.removesuffix("/Resource") if isinstance(target, ec2.CfnVPC) else None
+
+
+class _Rule(NamedTuple):
+    """A rule of a group: which way, the protocol, the other side, its ports."""
+
+    kind: str
+    protocol: str
+    peer: object
+    ports: tuple[float | None, float | None]
+
+
+def _rules(group: ec2.SecurityGroup) -> list[_Rule]:
+    """The rules of a group of this app, but those of IPv6: CDK writes some into it, and others beside it."""
+    found = []
     for rule in group.node.children:
         if isinstance(rule, ec2.CfnSecurityGroupIngress):
-            protocol, peer = rule.ip_protocol, rule.source_security_group_id
-        elif isinstance(rule, ec2.CfnSecurityGroupEgress):
-            protocol, peer = rule.ip_protocol, rule.destination_security_group_id
-        else:
-            continue
-        if protocol == "-1" and peer is not None and _resolved(group, peer) == own:
-            found.add(rule.cfn_resource_type)
-    return len(found) == 2  # noqa: PLR2004  in and out
+            peer = _resolved(group, rule.source_security_group_id)
+            found.append(_Rule(_IN, rule.ip_protocol, peer, (None, None)))
+        elif isinstance(rule, ec2.CfnSecurityGroupEgress) and rule.cidr_ipv6 is None:
+            peer = _resolved(group, rule.destination_security_group_id)
+            found.append(_Rule(_OUT, rule.ip_protocol, peer, (rule.from_port, rule.to_port)))
+    return found + _written(group)
 
 
-def _resolved(group: ec2.SecurityGroup, value: str) -> object:
+def _written(group: ec2.SecurityGroup) -> list[_Rule]:
+    made = group.node.default_child
+    rules = _resolved(group, made.security_group_egress) if isinstance(made, ec2.CfnSecurityGroup) else None
+    return [
+        _Rule(_OUT, each["ipProtocol"], None, (each.get("fromPort"), each.get("toPort")))
+        for each in (rules if isinstance(rules, list) else ())
+        if "cidrIpv6" not in each
+    ]
+
+
+def _lets_https(protocol: str, ports: tuple[float | None, float | None]) -> bool:
+    first, last = ports
+    if protocol != "tcp" or not isinstance(first, (int, float)) or not isinstance(last, (int, float)):
+        return protocol in ("-1", "tcp")
+    return first <= _HTTPS <= last or is_token_number(first) or is_token_number(last)
+
+
+def _resolved(group: ec2.SecurityGroup, value: object) -> object:
     return cdk.Stack.of(group).resolve(value)
 
 

@@ -132,7 +132,8 @@ class SharedFileSystem:
         if self.file_system is None:
             return
         ports = ec2.Port.tcp_range(988, 1023) if self.kind == LUSTRE else ec2.Port.tcp(2049)
-        self.file_system.connections.allow_from(group, ports, "Hosts of a GPU cluster")
+        # From the hosts' side: the rules stand in their stack, which may know the file system's, not the reverse.
+        group.connections.allow_to(self.file_system, ports, "Hosts of a GPU cluster")
         if self.kind == EFS:
             self.file_system.grant_read_write(role)  # type: ignore[union-attr]
 

@@ -12,7 +12,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from muster_cdk import retry, roles
+from muster_cdk import retry, roles, trust
 from muster_cdk.arguments import checked
 from muster_cdk.capacity_times import warn_of_remainder
 from muster_cdk.coercion import to_count, to_duration, to_mebibytes, to_variables
@@ -128,6 +128,8 @@ class MultiNodeTrainingJob(Construct):
         self.secret = self._create_secret()
         self.job_role = job_role or roles.job_role(self, "JobRole")
         self.execution_role = execution_role or roles.execution_role(self, "ExecutionRole")
+        trust.check_service(self, "job_role", job_role, "ecs-tasks")
+        trust.check_service(self, "execution_role", execution_role, "ecs-tasks")
         self._grant_execution()
         spec = self._container_spec(memory, shared_memory)
         self.job_definition = self._create_definition(container(spec))
@@ -204,6 +206,7 @@ class MultiNodeTrainingJob(Construct):
         self.secret.grant_read(self.execution_role)
         self.log_group.grant_write(self.execution_role)
         self._image.grant_pull(self.execution_role)
+        trust.warn_dropped_grants(self, self.execution_role)
 
     def _container_spec(
         self, memory: str | cdk.Size | None, shared_memory: str | cdk.Size | None

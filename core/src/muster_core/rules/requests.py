@@ -24,7 +24,9 @@ from muster_core.rules import (
     roles,
     sizes,
     template,
+    trust,
     volume,
+    vpc,
 )
 from muster_core.rules.capacity import CapacityRequest
 from muster_core.rules.host import HostRequest
@@ -184,8 +186,8 @@ def job(facts: InstanceType, request: JobRequest) -> List[Problem]:
 def catalogue() -> Dict[str, str]:
     """Every rule: id -> what it holds, in a sentence."""
     modules = (
-        *(instance, nodes, capacity, compute, queue, network, volume, host),
-        *(memory, environment, sizes, retry, image, launcher, monitoring, roles),
+        *(instance, nodes, capacity, compute, queue, network, vpc, volume, host),
+        *(memory, environment, sizes, retry, image, launcher, monitoring, roles, trust),
         *(template,),
     )
     return {rule: text for module in modules for rule, text in module.RULES.items()}
