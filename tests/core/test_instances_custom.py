@@ -100,6 +100,13 @@ def test_every_argument_is_a_fact() -> None:
         ({"vcpus": True}, "vcpus must be a whole number of at least 1, got True; change it"),
         ({"cores": 257}, "cores must be a whole number from 1 to the 256 vcpus, got 257; change it"),
         (
+            {"memory_mib": 4194304 * 1024},
+            (
+                "memory_mib is too much for 256 vcpus, got 4294967296; it is in MiB, and types have at most 131072 for each "
+                "vcpu; give GiB times 1024"
+            ),
+        ),
+        (
             {"memory_mib": 4096},
             (
                 "memory_mib is too little for 256 vcpus, got 4096; it is in MiB, and types have at least 512 for each "

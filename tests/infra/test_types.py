@@ -1,5 +1,7 @@
 """Every instance type either synthesizes or is refused by name with a reason."""
 
+import dataclasses
+
 import pytest
 from infra_synth import IMAGE, ZONE, problems_of, stack, template_of, warnings_of
 
@@ -57,6 +59,24 @@ def test_a_type_that_the_catalogue_has_not_is_taken_by_its_facts(tmp_path):
     ]
     amounts = {each["Type"]: each["Value"] for each in template.container["ResourceRequirements"]}
     assert amounts == {"VCPU": "256", "MEMORY": "3984588", "GPU": "8"}
+
+
+def test_other_facts_than_the_catalogue_s_are_warned_of(tmp_path):
+    scope = stack(tmp_path)
+    cluster_and_job(scope, dataclasses.replace(lookup("p5.48xlarge"), vcpus=96, memory_mib=1048576))
+    assert warnings_of(scope) == [
+        (
+            "instance_type has other facts than the catalogue's p5.48xlarge, got vcpus, memory_mib; hosts that do not fit "
+            "them never run a job; give the name 'p5.48xlarge' alone, unless the catalogue is wrong [ack: "
+            "muster-cdk:customFacts]"
+        )
+    ]
+
+
+def test_the_same_facts_as_the_catalogue_s_are_taken_without_a_word(tmp_path):
+    scope = stack(tmp_path)
+    cluster_and_job(scope, dataclasses.replace(lookup("p5.48xlarge"), sources=(), network="fast"))
+    assert warnings_of(scope) == []
 
 
 def test_all_types_of_the_catalogue_are_taken_or_refused_by_name(tmp_path):

@@ -14,6 +14,7 @@ from constructs import Construct
 from muster_cdk import environment_place, network, roles
 from muster_cdk.capacity import placement_group_of, zone_of
 from muster_cdk.coercion import to_amount, to_count, to_flag, to_instance, to_mode, to_part, to_text
+from muster_cdk.custom_type import warn_other_facts
 from muster_cdk.machine_image import images
 from muster_cdk.template_reference import (
     specification,
@@ -114,6 +115,7 @@ class GpuComputeEnvironment(Construct):
         super().__init__(scope, id)
         _check_parts(subnet, placement_group, instance_role)
         self.instance = to_instance(instance_type)
+        warn_other_facts(self, self.instance)
         template = to_reference(launch_template, "launch_template")
         self.max_nodes = int(to_count(max_nodes, "max_nodes", token=False))
         request = ClusterRequest(

@@ -12,6 +12,8 @@ ARCHITECTURES = ("x86_64", "arm64")
 KINDS = ("nvidia", "neuron", "gaudi", "qualcomm", "fpga", "media", "amd")
 MIN_MIB_PER_VCPU = 512
 """A quarter of what the leanest type of the catalogue has: less is a number of GiB."""
+MAX_MIB_PER_VCPU = 128 * 1024
+"""More than three times what the largest type of the catalogue has: more is a number of KiB."""
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
 
@@ -54,6 +56,11 @@ def _size(instance: InstanceType) -> Iterator[str]:
         yield (
             f"memory_mib is too little for {vcpus} vcpus, got {instance.memory_mib!r}; it is in MiB, and types have at "
             f"least {MIN_MIB_PER_VCPU} for each vcpu; give GiB times 1024"
+        )
+    elif instance.memory_mib > MAX_MIB_PER_VCPU * vcpus:
+        yield (
+            f"memory_mib is too much for {vcpus} vcpus, got {instance.memory_mib!r}; it is in MiB, and types have at "
+            f"most {MAX_MIB_PER_VCPU} for each vcpu; give GiB times 1024"
         )
 
 
