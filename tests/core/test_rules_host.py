@@ -208,6 +208,17 @@ def test_user_data_that_batch_cannot_merge(body: str, said: str) -> None:
         "#!/bin/bash\nsystemctl --no-block restart docker",
         "#!/bin/bash\nsystemctl restart chronyd; echo docker",
         "#!/bin/bash\nsystemctl daemon-reload",
+        "#!/bin/bash\necho A=b | tee -a /etc/ecs/ecs.config",
+        "#!/bin/bash\necho A=b | tee --append /etc/ecs/ecs.config >/dev/null",
+        '#!/bin/bash\necho A=b >> "/etc/ecs/ecs.config"',
+        "#!/bin/bash\ncp /etc/ecs/ecs.config /root/before",
+        "#cloud-config\nwrite_files:\n- path: /etc/ecs/ecs.config\n  append: true\n  content: A=b\n",
+        "#cloud-config\nruncmd:\n- [systemctl, restart, --no-block, ecs]\n- [systemctl, restart, chronyd]\n",
+        '#!/bin/bash\necho ECS_AVAILABLE_LOGGING_DRIVERS=\'["json-file","awslogs"]\' >> /etc/ecs/ecs.config',
+        "#!/bin/bash\necho ECS_ENABLE_TASK_ENI=true >> /etc/ecs/ecs.config",
+        "#!/bin/bash\necho ECS_RESERVED_MEMORY=256 >> /etc/ecs/ecs.config",
+        "#!/bin/bash\nsystemctl disable chronyd; echo docker",
+        "#!/bin/bash\necho\r\n",
     ],
 )
 def test_parts_that_are_right(text: str) -> None:
@@ -231,6 +242,11 @@ def test_a_part_of_no_known_kind() -> None:
         ("echo ECS_INSTANCE_ATTRIBUTES={} >> /etc/ecs/ecs.config", "ECS_INSTANCE_ATTRIBUTES="),
         ("echo A=b > /etc/ecs/ecs.config", "> /etc/ecs/ecs.config"),
         ("cat <<EOF >/etc/ecs/ecs.config", ">/etc/ecs/ecs.config"),
+        ('echo A=b > "/etc/ecs/ecs.config"', '> "/etc/ecs/ecs.config'),
+        ("echo A=b | tee /etc/ecs/ecs.config", "tee /etc/ecs/ecs.config"),
+        ("aws s3 cp s3://a/b /etc/ecs/ecs.config", "cp s3://a/b /etc/ecs/ecs.config"),
+        ("mv /tmp/mine '/etc/ecs/ecs.config' && true", "mv /tmp/mine '/etc/ecs/ecs.config' "),
+        ("curl -o /etc/ecs/ecs.config https://example.org", "-o /etc/ecs/ecs.config"),
     ],
 )
 def test_parts_that_take_batchs_settings_away(line: str, said: str) -> None:
@@ -243,9 +259,74 @@ def test_parts_that_take_batchs_settings_away(line: str, said: str) -> None:
     ]
 
 
+def test_a_configuration_that_takes_batchs_settings_away() -> None:
+    (found,) = host.part("#cloud-config\nwrite_files:\n- path: /etc/ecs/ecs.config\n  content: A=b\n")
+    assert found.rule == "host.batch_settings"
+    assert ", got 'path: /etc/ecs/ecs.config'; the host would not join" in found.message
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "echo ECS_ENABLE_TASK_ENI=false >> /etc/ecs/ecs.config",
+            (
+                "takes from the ECS agent what multi-node jobs need, got 'ECS_ENABLE_TASK_ENI=false'; no job would start; "
+                "remove it"
+            ),
+        ),
+        (
+            'echo ECS_AVAILABLE_LOGGING_DRIVERS=["json-file"]',
+            (
+                "takes from the ECS agent what multi-node jobs need, got 'ECS_AVAILABLE_LOGGING_DRIVERS=[\"json-file\"]'; "
+                "no job would start; remove it"
+            ),
+        ),
+        (
+            "echo ECS_CONTAINER_STOP_TIMEOUT=5s >> /etc/ecs/ecs.config",
+            (
+                "sets the time between SIGTERM and SIGKILL, got 'ECS_CONTAINER_STOP_TIMEOUT='; the job's runtime would count "
+                "by another; remove it, and give stop_timeout"
+            ),
+        ),
+        (
+            "systemctl disable ecs",
+            (
+                "keeps docker or the ECS agent from starting, got 'systemctl disable ecs'; the host would not join the "
+                "environment; remove it"
+            ),
+        ),
+    ],
+)
+def test_parts_that_take_the_agent_away(line: str, said: str) -> None:
+    assert host.part(f"#!/bin/bash\n{line}\n") == [
+        Problem("host.agent", f"user_data_parts has a part that {said}")
+    ]
+
+
+def test_parts_that_no_host_runs() -> None:
+    assert host.part("#!/bin/bash\r\necho\r\n") == [
+        Problem(
+            "host.part",
+            "user_data_parts has a program whose first line ends as on Windows, got '#!/bin/bash\\r'; the host would look for "
+            "a program of that name; end lines by a line feed alone",
+        )
+    ]
+    assert host.part("#!/bin/bash\n--+AWS+CDK+User+Data+Separator==\necho\n") == [
+        Problem(
+            "host.part",
+            "user_data_parts has a part with a line that ends parts of the archive, got "
+            "'--+AWS+CDK+User+Data+Separator=='; the rest of it would be lost; change the line",
+        )
+    ]
+
+
 @pytest.mark.parametrize(
     "line",
     [
+        "systemctl try-restart docker",
+        "- [systemctl, restart, ecs]",
+        'subprocess.run(["systemctl", "restart", "docker"])',
         "systemctl restart docker",
         "systemctl start ecs",
         "systemctl enable --now ecs",

@@ -314,6 +314,32 @@ ROWS: dict[str, tuple[Callable[..., object], str, Callable[..., object]]] = {
         ),
         given(lambda scope: own(scope, MIME)),
     ),
+    "user data without MIME, with values in it": (
+        given(lambda scope: own(scope, cdk.Fn.sub("#!/bin/bash\necho ${AWS::Region}\n"))),
+        (
+            "[Test/Alone] user data of the launch template is no MIME multi-part archive, got '#!/bin/bash'; AWS Batch "
+            "merges its own part in, and the environment would become INVALID; use ec2.MultipartUserData"
+        ),
+        given(lambda scope: own(scope, cdk.Fn.sub(MIME))),
+    ),
+    "own user data that takes Batch's settings": (
+        given(lambda scope: own(scope, MIME.replace("true", "echo ECS_CLUSTER=mine >> /etc/ecs/ecs.config"))),
+        (
+            "[Test/Alone] user data of the launch template has a part that takes AWS Batch's settings from it, got "
+            "'ECS_CLUSTER='; the host would not join the environment; remove it, and append other settings to "
+            "/etc/ecs/ecs.config by >>"
+        ),
+        given(lambda scope: own(scope, MIME.replace("true", "echo ECS_A=mine >> /etc/ecs/ecs.config"))),
+    ),
+    "own user data that waits for the agent": (
+        given(lambda scope: own(scope, MIME.replace("true", "systemctl restart ecs"))),
+        (
+            "[Test/Alone] user data of the launch template has a part that waits for docker or the ECS agent, got 'systemctl "
+            "restart ecs'; both start after the user data, and waiting for them can deadlock the boot; remove it, or add "
+            "--no-block"
+        ),
+        given(lambda scope: own(scope, MIME.replace("true", "systemctl restart --no-block ecs"))),
+    ),
     "types with different images": (
         environment(others=["trn1.32xlarge"]),
         (

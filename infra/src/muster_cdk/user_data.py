@@ -18,6 +18,7 @@ from aws_cdk import aws_ec2 as ec2
 
 from muster_cdk.storage import SCRATCH, SharedFileSystem
 from muster_core.rules import Problem, host
+from muster_core.rules.host import BOUNDARY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 BOOTHOOK = 'text/cloud-boothook; charset="us-ascii"'
 SHELL = 'text/x-shellscript; charset="us-ascii"'
 CLOUD_CONFIG = 'text/cloud-config; charset="us-ascii"'
-BOUNDARY = "+AWS+CDK+User+Data+Separator=="
 DOCKER_ROOT = f"{SCRATCH}/docker"
 SPARE_SECONDS = 60
 """What the watcher adds to the stop timeout before a known end: the job's last words, and the polling."""
@@ -148,7 +148,8 @@ def check_imported(template: ec2.ILaunchTemplate | ec2.CfnLaunchTemplate) -> lis
     Args:
         template: The template, made in this app or imported.
     """
-    return host.multipart(_body(template))
+    body = _body(template)
+    return [*host.multipart(body), *host.code(body or "", "user data of the launch template")]
 
 
 def _body(template: ec2.ILaunchTemplate | ec2.CfnLaunchTemplate) -> str | None:
@@ -160,6 +161,9 @@ def _body(template: ec2.ILaunchTemplate | ec2.CfnLaunchTemplate) -> str | None:
     found = data.get("userData")
     if isinstance(found, dict):
         found = found.get("Fn::Base64")
+        if isinstance(found, dict):  # a text with values of the deployment in it
+            found = found.get("Fn::Sub")
+            found = found[0] if isinstance(found, list) else found
         return found if isinstance(found, str) else None
     return _decoded(found) if isinstance(found, str) else None
 

@@ -24,17 +24,35 @@ DEFAULT_STOP_SECONDS = 120
 """ECS's own 30 s save no checkpoint."""
 USER_DATA_LIMIT = 16 * 1024
 """Most bytes of user data, before base64."""
+BOUNDARY = "+AWS+CDK+User+Data+Separator=="
+"""What separates the parts of the archive."""
 PART_STARTS = ("#!", "#cloud-boothook", "#cloud-config")
 """First characters of a part of user data: a program, one for every boot, a configuration."""
 
 _MIME = re.compile(r"^content-type:\s*multipart/", re.IGNORECASE | re.MULTILINE)
 _COMMENT = re.compile(r"(?m)^\s*#.*$")
 _BATCHS = re.compile(r"\bECS_(?:CLUSTER|INSTANCE_ATTRIBUTES)=")
-_OVERWRITES = re.compile(r"(?<!>)>\s*/etc/ecs/ecs\.config\b")
+_CONFIG = r"[\"']?/etc/ecs/ecs\.config\b"
+_OVERWRITES = re.compile(
+    rf"(?<!>)>\|?\s*{_CONFIG}"
+    rf"|\btee\s+(?!(?:[^;&|\n]*\s)?(?:-a|--append)\s)[^;&|\n]*{_CONFIG}"
+    rf"|\b(?:cp|mv|install)\s[^;&|\n]*\s{_CONFIG}[\"']?[ \t]*(?=$|[\r\n;&|#])"
+    rf"|(?:-[oO]|--output)[\s=]*{_CONFIG}"
+)
+_WRITES_FILE = re.compile(rf"\bpath:\s*{_CONFIG}")
+_APPENDS = re.compile(r"\bappend:\s*(?i:true|yes|on)\b")
+_NO_TASK_NETWORK = re.compile(
+    r"\bECS_ENABLE_TASK_ENI=[\"']?false\b|\bECS_AVAILABLE_LOGGING_DRIVERS=(?![^\r\n]*awslogs)[^\r\n]*"
+)
+_STOP = re.compile(r"\bECS_CONTAINER_STOP_TIMEOUT=")
+_SYSTEMCTL = r"systemctl\s+(?:-\S+\s+)*"
+_DISABLES = re.compile(_SYSTEMCTL + r"(?:disable|mask)\s+[^;&|\n]*\b(?:ecs|docker)\b")
 _WAITS = re.compile(
-    r"\b(?:systemctl\s+(?!(?:[^;&|\n]*\s)?--no-block\b)(?:-\S+\s+)*(?:enable\s+--now|start|restart|reload-or-restart|stop)"
+    r"\b(?:systemctl\s+(?!(?:[^;&|\n]*\s)?--no-block\b)(?:-\S+\s+)*"
+    r"(?:enable\s+--now|start|(?:try-)?(?:reload-or-)?restart|stop)"
     r"\s+(?![^;&|\n]*--no-block)[^;&|\n]*\b(?:ecs|docker)\b|service\s+(?:ecs|docker)\s+(?:start|restart|stop)\b)"
 )
+_LIST = re.compile(r"[\[\],\"' \t]+")
 
 RULES: Rules = {
     "host.hop_limit": f"answers of the metadata service travel 1 to {MAX_HOPS} hops",
@@ -44,6 +62,7 @@ RULES: Rules = {
     "host.multipart": "user data of a launch template for AWS Batch is a MIME multi-part archive",
     "host.part": "a part of the user data says by its first line what it is",
     "host.batch_settings": "user data leaves to AWS Batch the agent's settings that are its own",
+    "host.agent": "user data leaves the ECS agent as multi-node jobs need it",
     "host.deadlock": "user data does not wait for docker or the ECS agent",
     "host.user_data_size": f"user data has at most {USER_DATA_LIMIT} bytes",
 }
@@ -135,13 +154,32 @@ def part(text: str, where: str = "user_data_parts") -> List[Problem]:
     if is_token_text(text) and not text.startswith(PART_STARTS):
         return []
     found = [] if text.startswith(PART_STARTS) else [Problem("host.part", _no_part(where, text))]
-    code = _COMMENT.sub("", text)
-    for pattern in (_BATCHS, _OVERWRITES):
-        match = pattern.search(code)
-        if match:
-            found.append(Problem("host.batch_settings", _batchs(where, match.group(0))))
-    match = _WAITS.search(code)
-    return found + ([Problem("host.deadlock", _waits(where, match.group(0)))] if match else [])
+    if text.startswith("#!") and text.partition("\n")[0].endswith("\r"):
+        found.append(Problem("host.part", _windows(where, text)))
+    if any(line.startswith(f"--{BOUNDARY}") for line in text.splitlines()):
+        found.append(Problem("host.part", _boundary(where)))
+    return found + code(text, where)
+
+
+def code(text: str, where: str) -> List[Problem]:
+    """What a program or configuration does leaves the agent, its settings and its start alone.
+
+    Args:
+        text: The program, or all of them in one text.
+        where: What the person wrote it in.
+    """
+    text = _COMMENT.sub("", text)
+    plain = _LIST.sub(" ", text)  # ["systemctl", "restart", "ecs"] of a configuration or a program
+    writes = None if _APPENDS.search(text) else _WRITES_FILE.search(text)
+    checks = (
+        ("host.batch_settings", _BATCHS.search(text), _batchs),
+        ("host.batch_settings", _OVERWRITES.search(text) or writes, _batchs),
+        ("host.agent", _NO_TASK_NETWORK.search(text), _agent),
+        ("host.agent", _STOP.search(text), _stop),
+        ("host.agent", _DISABLES.search(plain), _disables),
+        ("host.deadlock", _WAITS.search(text) or _WAITS.search(plain), _waits),
+    )
+    return [Problem(rule, say(where, match.group(0))) for rule, match, say in checks if match]
 
 
 def size(body: str) -> List[Problem]:
@@ -176,6 +214,41 @@ def _batchs(where: str, text: str) -> str:
     return (
         f"{where} has a part that takes AWS Batch's settings from it, got {text!r}; the host would not join the "
         "environment; remove it, and append other settings to /etc/ecs/ecs.config by >>"
+    )
+
+
+def _agent(where: str, text: str) -> str:
+    return (
+        f"{where} has a part that takes from the ECS agent what multi-node jobs need, got {text!r}; no job would start; "
+        "remove it"
+    )
+
+
+def _stop(where: str, text: str) -> str:
+    return (
+        f"{where} has a part that sets the time between SIGTERM and SIGKILL, got {text!r}; the job's runtime would count by "
+        "another; remove it, and give stop_timeout"
+    )
+
+
+def _disables(where: str, text: str) -> str:
+    return (
+        f"{where} has a part that keeps docker or the ECS agent from starting, got {text!r}; the host would not join the "
+        "environment; remove it"
+    )
+
+
+def _windows(where: str, text: str) -> str:
+    return (
+        f"{where} has a program whose first line ends as on Windows, got {_line(text)!r}; the host would look for a program "
+        "of that name; end lines by a line feed alone"
+    )
+
+
+def _boundary(where: str) -> str:
+    return (
+        f"{where} has a part with a line that ends parts of the archive, got '--{BOUNDARY}'; the rest of it would be lost; "
+        "change the line"
     )
 
 
