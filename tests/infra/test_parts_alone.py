@@ -6,11 +6,13 @@ from aws_cdk import aws_ec2 as ec2
 from infra_synth import ZONE, problems_of, stack, warnings_of
 
 from muster_cdk import (
+    Capacity,
     EfaLaunchTemplate,
     EfaSecurityGroup,
     GpuComputeEnvironment,
     NetworkEndpoints,
     TrainingNetwork,
+    TrainingQueue,
 )
 from muster_core.instances import lookup
 
@@ -33,7 +35,8 @@ def template(scope, network, name="p5.48xlarge", group=None, **more):
 
 def environment(scope, network, subnet, **more):
     options = {"instance_type": "p5.48xlarge", "max_nodes": 4, "subnet": subnet, **more}
-    options.setdefault("launch_template", template(scope, network))
+    if "launch_template" not in options:
+        options["launch_template"] = template(scope, network)
     return GpuComputeEnvironment(scope, "Alone", **options)
 
 
@@ -239,3 +242,73 @@ def test_what_is_seen_of_a_launch_template_of_the_users(scope, wrong, sentence, 
     given = (right if correct else wrong)(scope)
     environment(scope, network.vpc, network.subnet, launch_template=given)
     assert problems_of(scope) == ([] if correct else [f"[Test/Alone] launch_template {sentence}"])
+
+
+ELSEWHERE = (
+    "[Test/Alone] other_types['p4d.24xlarge'] takes its instances from elsewhere than the environment's own launch "
+    "template, got {!r} beside {!r}; an environment has one placement group for all, or none; give both the same kind of "
+    "capacity, or make another environment"
+)
+RESERVATION = "cr-0123456789abcdef0"
+
+
+def block(**more):
+    return Capacity.block("cr-0123456789abcdef1", **{"zone": ZONE, "size": 4, **more})
+
+
+@pytest.mark.parametrize(
+    ("first_one", "other", "problems"),
+    [
+        (None, block(), [ELSEWHERE.format("block", "on-demand")]),
+        (Capacity.reservation(RESERVATION), None, [ELSEWHERE.format("on-demand", "reservation")]),
+        (None, None, []),
+        (Capacity.reservation(RESERVATION), Capacity.reservation("cr-0123456789abcdef1"), []),
+        (Capacity.block(RESERVATION, zone=ZONE, size=4), block(), []),
+        (
+            Capacity.block(RESERVATION, zone=ZONE, size=4),
+            block(size=1),
+            [
+                (
+                    "[Test/Alone] max_nodes is more than the Capacity Block has, got 4; the block has 1 instances, and a larger "
+                    "job would never start; lower max_nodes"
+                )
+            ],
+        ),
+        (
+            Capacity.block(RESERVATION, zone=ZONE, size=4),
+            block(zone="us-east-1c"),
+            [
+                (
+                    "[Test/Alone] the nodes' subnet is in another zone than the Capacity Block, got 'us-east-1b' and "
+                    "'us-east-1c'; no instance would start; name the block's zone by availability_zone, or give a subnet there"
+                )
+            ],
+        ),
+    ],
+)
+def test_the_capacity_of_another_type(scope, first_one, other, problems):
+    network = TrainingNetwork(scope, "Network", availability_zone=ZONE)
+    own = template(scope, network.vpc, capacity=first_one)
+    second = template(scope, network.vpc, "p4d.24xlarge", capacity=other)
+    environment(scope, network.vpc, network.subnet, launch_template=own, other_types={"p4d.24xlarge": second})
+    assert problems_of(scope) == problems
+
+
+def test_a_queue_s_limits_are_held_against_every_block(scope):
+    network = TrainingNetwork(scope, "Network", availability_zone=ZONE)
+    capacities = {
+        "p5.48xlarge": Capacity.block(RESERVATION, zone=ZONE, size=4),
+        "p4d.24xlarge": block(end="2020-01-01T11:30:00Z"),
+    }
+    own, other = (
+        template(scope, network.vpc, name, capacity=capacity) for name, capacity in capacities.items()
+    )
+    made = environment(
+        scope, network.vpc, network.subnet, launch_template=own, other_types={"p4d.24xlarge": other}
+    )
+    TrainingQueue(scope, "Queue", compute_environment=made)
+    assert made.capacities == list(capacities.values())
+    assert made.max_vcpus == 4 * 192  # max_nodes of the larger type
+    assert [each.split(" has ended")[0] for each in warnings_of(scope)] == [
+        "the Capacity Block cr-0123456789abcdef1"
+    ]

@@ -130,6 +130,11 @@ class Capacity:
         return self.kind == BLOCK
 
     @property
+    def words(self) -> str:
+        """The kind, and whether it is in a placement group of its own."""
+        return f"{self.kind} in a placement group" if self.placement_group is not None else self.kind
+
+    @property
     def ending(self) -> int | None:
         """When EC2 begins to end the instances of the block, in seconds since 1970; None where that is not known."""
         return None if self.end is None else int(self.end.timestamp()) - ENDING_SECONDS

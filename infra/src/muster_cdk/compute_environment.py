@@ -52,9 +52,10 @@ class GpuComputeEnvironment(Construct):
         compute_environment: The L1 construct.
         instance: Facts of the instance type.
         max_nodes: Nodes that the environment may have at once.
-        max_vcpus: vCPUs of ``max_nodes`` instances.
+        max_vcpus: vCPUs of ``max_nodes`` instances of the largest type; of a smaller one it may hold more.
         placement_group: The cluster placement group, None in a Capacity Block and beside reservations.
         capacity: Where the instances come from, as the launch template says.
+        capacities: The same of all types, its own first.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class GpuComputeEnvironment(Construct):
             scope: Parent construct.
             id: Id of this construct.
             instance_type: The instance type, or its facts.
-            max_nodes: Nodes that the environment may have at once, 1 to 1000.
+            max_nodes: Nodes that the environment may have at once, 1 to 1000; of the largest type beside others.
             subnet: The one subnet, a private one.
             launch_template: The launch template; its network cards carry the security groups. One of yours
                 is taken, too, in a version that stands still.
@@ -136,10 +137,11 @@ class GpuComputeEnvironment(Construct):
         others = to_others(other_types or {})
         report = report_of(self, scope)
         report.add(cluster(self.instance, request))
-        report.add(template_problems(self.instance, template, others, request))
+        report.add(template_problems(self.instance, template, others, request, subnet))
         self.max_vcpus = self.max_nodes * max([self.instance.vcpus, *(each.vcpus for each, _ in others)])
         self._drain_minutes: int | None = None
         self.capacity = template.capacity
+        self.capacities = [self.capacity, *(each.capacity for _, each in others)]
         self.placement_group = placement_group_of(self, self.capacity, placement_group)
         profile = _profile_arn(instance_profile or self._create_profile(instance_role))
         self.compute_environment = self._create_environment(

@@ -156,7 +156,8 @@ class TrainingQueue(Construct):
         return self.scheduling_policy is not None
 
     def _capacities(self) -> list[Capacity]:
-        return [each.capacity for each in self.environments if isinstance(each, GpuComputeEnvironment)]
+        found = [each.capacities for each in self.environments if isinstance(each, GpuComputeEnvironment)]
+        return [capacity for each in found for capacity in each]
 
     def _environment_problems(self) -> list[Problem]:
         kinds = [problem for each in self.environments for problem in queue.environment_kind(_kind(each))]

@@ -12,7 +12,7 @@ from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 
 from muster_cdk import user_data
-from muster_cdk.capacity import Capacity
+from muster_cdk.capacity import Capacity, zone_of
 from muster_cdk.coercion import to_instance
 from muster_cdk.launch_template import EfaLaunchTemplate
 from muster_cdk.machine_image import image_name
@@ -134,7 +134,11 @@ def to_others(types: Mapping[str, EfaLaunchTemplate]) -> Others:
 
 
 def template_problems(
-    first: InstanceType, template: TemplateReference, others: Others, request: ClusterRequest
+    first: InstanceType,
+    template: TemplateReference,
+    others: Others,
+    request: ClusterRequest,
+    subnet: ec2.ISubnet,
 ) -> list[Problem]:
     """What is wrong with the launch templates of an environment, and with the types that share it.
 
@@ -143,12 +147,24 @@ def template_problems(
         template: Its launch template.
         others: The other types.
         request: What the environment asks for.
+        subnet: Its subnet.
     """
     found = [*template.problems, *_made_for("launch_template", template, first)]
     found += compute.overrides(first.name, [each.name for each, _ in others])
     for each, other in others:
-        found += [*other.problems, *_made_for(f"other_types[{each.name!r}]", other, each)]
-        problems = cluster(each, dataclasses.replace(request, interface_type=other.interface_type))
+        argument = f"other_types[{each.name!r}]"
+        found += [*other.problems, *_made_for(argument, other, each)]
+        if other.instance_type is not None and template.instance_type is not None:
+            found += compute.capacity_alike(argument, other.capacity.words, template.capacity.words)
+        asked = dataclasses.replace(
+            request,
+            interface_type=other.interface_type,
+            availability_zone=zone_of(subnet, other.capacity),
+            capacity=dataclasses.replace(
+                other.capacity.request(), group_strategy=request.capacity.group_strategy
+            ),
+        )
+        problems = cluster(each, asked)
         found += problems or compute.alike(first.name, image_name(first), each.name, image_name(each))
     return found
 

@@ -35,6 +35,7 @@ RULES: Rules = {
     "compute.template_version": "an environment names a launch template by a concrete version",
     "compute.types_twice": "an instance type of an environment has one launch template",
     "compute.overrides": f"an environment has at most {MAX_OVERRIDES} launch templates beside its first",
+    "compute.capacity_alike": "instance types that share an environment share its kind of capacity",
     "compute.types_alike": "instance types that share an environment share its machine image",
 }
 
@@ -176,6 +177,26 @@ def alike(first: str, first_image: str, other: str, other_image: str) -> List[Pr
             "compute.types_alike",
             f"other_types has an instance type with another machine image, got {other!r} with {other_image}; the "
             f"environment's {first} starts from {first_image}; make another environment for it",
+        )
+    ]
+
+
+def capacity_alike(argument: str, kind: str, first: str) -> List[Problem]:
+    """The instances of a type come from where the environment's own do: it has one placement group for all, or none.
+
+    Args:
+        argument: What the person passed the type's launch template by.
+        kind: Where the launch template takes its instances from, in words.
+        first: Where the environment's own takes them from.
+    """
+    if kind == first:
+        return []
+    return [
+        Problem(
+            "compute.capacity_alike",
+            f"{argument} takes its instances from elsewhere than the environment's own launch template, got {kind!r} beside "
+            f"{first!r}; an environment has one placement group for all, or none; give both the same kind of capacity, or "
+            "make another environment",
         )
     ]
 
