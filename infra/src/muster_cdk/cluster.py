@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
@@ -188,7 +187,7 @@ class GpuCluster(Construct):
         self._default_group = cluster_network.default_group(
             self, self._report, self.vpc, default_security_group
         )
-        request = dataclasses.replace(request, subnet_cidr=network.cidr_of(self.subnet))
+        request = cluster_network.placed(self, request)
         self._report.add(cluster(self.instance, request))
         self.security_group = security_group or security_groups.EfaSecurityGroup(
             self, "EfaGroup", vpc=self.vpc

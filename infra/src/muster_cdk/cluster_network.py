@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
-from muster_cdk import endpoints, network, security_groups
+from muster_cdk import addresses, endpoints, network, security_groups
 from muster_cdk.paths import path_of
 from muster_core.rules import vpc as rules
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from muster_cdk.cluster import GpuCluster
     from muster_cdk.validation import Report
+    from muster_core.rules import ClusterRequest
 
 
 def place(
@@ -49,6 +51,20 @@ def place(
     report.add(problems)
     network.warn_first_subnet(cluster, chosen, vpc)
     return vpc, chosen
+
+
+def placed(cluster: GpuCluster, request: ClusterRequest) -> ClusterRequest:
+    """The request of a cluster with what is known of its subnet's addresses.
+
+    Args:
+        cluster: The cluster, with its subnet.
+        request: What it asks for.
+    """
+    return dataclasses.replace(
+        request,
+        subnet_cidr=network.cidr_of(cluster.subnet),
+        subnet_taken=addresses.taken(cluster, cluster.subnet),
+    )
 
 
 def default_group(

@@ -11,7 +11,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from muster_cdk import environment_place, network, roles
+from muster_cdk import addresses, environment_place, network, roles
 from muster_cdk.capacity import placement_group_of, zone_of
 from muster_cdk.coercion import to_amount, to_count, to_flag, to_instance, to_mode, to_part, to_text
 from muster_cdk.custom_type import warn_other_facts
@@ -24,6 +24,7 @@ from muster_cdk.template_reference import (
     warn_unseen,
 )
 from muster_cdk.validation import is_part, refuse_impossible, report_of
+from muster_core.instances import ips_per_node, nics
 from muster_core.rules import ClusterRequest, cluster
 from muster_core.rules.capacity import DEFAULT_STRATEGY, REPLACED_STRATEGY
 
@@ -123,6 +124,7 @@ class GpuComputeEnvironment(Construct):
             max_nodes=self.max_nodes,
             interface_type=template.interface_type,
             subnet_cidr=network.cidr_of(subnet),
+            subnet_taken=addresses.taken(self, subnet),
             allocation_strategy=to_text(allocation_strategy, "allocation_strategy"),
             min_nodes=to_count(min_nodes, "min_nodes", token=False),
             acknowledge_idle_cost=to_flag(acknowledge_idle_cost, "acknowledge_idle_cost"),
@@ -135,6 +137,9 @@ class GpuComputeEnvironment(Construct):
         )
         refuse_impossible(self.instance, request)
         others = to_others(other_types or {})
+        addresses.take(
+            self, subnet, self.max_nodes * ips_per_node(nics(self.instance, template.interface_type))
+        )
         report = report_of(self, scope)
         report.add(cluster(self.instance, request))
         report.add(template_problems(self.instance, template, others, request, subnet))

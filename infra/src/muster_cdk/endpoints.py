@@ -9,6 +9,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from muster_cdk.addresses import take
 from muster_cdk.arguments import checked
 from muster_cdk.coercion import to_strings
 from muster_cdk.paths import path_of
@@ -84,6 +85,7 @@ class NetworkEndpoints(Construct):
         if isinstance(vpc, ec2.Vpc) and not GATEWAYS.keys() >= set(self.services):
             flags = {"hostnames": vpc.dns_hostnames_enabled, "support": vpc.dns_support_enabled}
             Report(self).add(rules.dns(path_of(vpc), **flags))
+        take(self, subnet, sum(name not in GATEWAYS for name in self.services))
         for name in self.services:
             self._create_endpoint(name, ec2.SubnetSelection(subnets=[subnet]))
 

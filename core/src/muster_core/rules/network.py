@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from ipaddress import IPv4Network
-from typing import List, Optional, Sequence
+from typing import List, Optional, Sequence, Tuple
 
 from muster_core.instances import EFA_ONLY, InstanceType, ips_per_node, nics
 from muster_core.rules.nodes import judged
-from muster_core.rules.problem import Number, Problem, Rules, is_token_text
+from muster_core.rules.problem import Number, Problem, Rules, is_token_text, known
 
 RESERVED_ADDRESSES = 5
 """Addresses that AWS keeps of every subnet: the first four and the last (Amazon VPC user guide)."""
@@ -65,7 +65,11 @@ def efa_devices(instance: InstanceType, paths: Sequence[str]) -> List[Problem]:
 
 
 def subnet_size(
-    instance: InstanceType, max_nodes: Number, cidr: Optional[str], interface_type: str = EFA_ONLY
+    instance: InstanceType,
+    max_nodes: Number,
+    cidr: Optional[str],
+    interface_type: str = EFA_ONLY,
+    taken: int = 0,
 ) -> List[Problem]:
     """The subnet has an address for each interface of ``max_nodes`` nodes.
 
@@ -74,17 +78,20 @@ def subnet_size(
         max_nodes: Nodes that the cluster may have.
         cidr: The subnet's IPv4 block such as ``10.0.0.0/20``; None where it is not known.
         interface_type: Kind of the interfaces beside the primary one.
+        taken: Addresses that others take: endpoints, nodes of other clusters. Default: 0.
     """
-    nodes = judged(max_nodes)
+    nodes, others = judged(max_nodes), int(known(taken) or 0)
     if nodes is None or cidr is None or is_token_text(cidr) or interfaces(instance, interface_type):
         return []
     try:
-        free = IPv4Network(cidr, strict=False).num_addresses - RESERVED_ADDRESSES
+        free = IPv4Network(cidr, strict=False).num_addresses - RESERVED_ADDRESSES - others
     except ValueError:
         return [Problem("network.cidr", _no_block(cidr))]
     each = ips_per_node(nics(instance, interface_type))
     return (
-        [] if nodes * each <= free else [Problem("network.subnet_size", _too_small(nodes, each, cidr, free))]
+        []
+        if nodes * each <= free
+        else [Problem("network.subnet_size", _too_small((nodes, each), cidr, free, others))]
     )
 
 
@@ -204,8 +211,10 @@ def _no_block(cidr: str) -> str:
     return f"subnet has no IPv4 block, got {cidr!r}; a block is such as '10.0.0.0/20'; correct it"
 
 
-def _too_small(max_nodes: int, each: int, cidr: str, free: int) -> str:
+def _too_small(needed: Tuple[int, int], cidr: str, free: int, others: int) -> str:
+    nodes, each = needed
+    beside = f" beside {others} for endpoints and other clusters" if others else ""
     return (
-        f"max_nodes needs more addresses than the subnet has, got {max_nodes}; each node takes {each}, together "
-        f"{max_nodes * each}, and {cidr} has {free} to give; use a larger subnet or lower max_nodes"
+        f"max_nodes needs more addresses than the subnet has, got {nodes}; each node takes {each}, together "
+        f"{nodes * each}, and {cidr} has {max(free, 0)} to give{beside}; use a larger subnet or lower max_nodes"
     )

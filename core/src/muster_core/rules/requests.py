@@ -56,6 +56,7 @@ class ClusterRequest:
         efa_devices: Paths of the EFA devices that jobs map. Default: none, which is not judged.
         capacity: Where the instances come from. Default: on demand.
         host: How the hosts start. Default: nothing that could be judged.
+        subnet_taken: Addresses of the subnet that others take. Default: 0.
     """
 
     max_nodes: Number
@@ -74,6 +75,7 @@ class ClusterRequest:
     efa_devices: Sequence[str] = ()
     capacity: CapacityRequest = field(default_factory=CapacityRequest)
     host: HostRequest = field(default_factory=HostRequest)
+    subnet_taken: int = 0
 
     @property
     def own_image(self) -> bool:
@@ -141,7 +143,9 @@ def cluster(facts: InstanceType, request: ClusterRequest) -> List[Problem]:
         *network.efa_devices(facts, request.efa_devices),
         *nodes.max_nodes(request.max_nodes),
         *capacity.max_vcpus(facts, request.max_nodes, request.max_vcpus),
-        *network.subnet_size(facts, request.max_nodes, request.subnet_cidr, request.interface_type),
+        *network.subnet_size(
+            facts, request.max_nodes, request.subnet_cidr, request.interface_type, request.subnet_taken
+        ),
         *network.zone(request.availability_zone),
         *volume.root(request.root_volume_mib),
         *capacity.strategy(request.allocation_strategy),
