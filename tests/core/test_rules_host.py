@@ -283,13 +283,6 @@ def test_a_configuration_that_takes_batchs_settings_away() -> None:
             ),
         ),
         (
-            "echo ECS_CONTAINER_STOP_TIMEOUT=5s >> /etc/ecs/ecs.config",
-            (
-                "sets the time between SIGTERM and SIGKILL, got 'ECS_CONTAINER_STOP_TIMEOUT='; the job's runtime would count "
-                "by another; remove it, and give stop_timeout"
-            ),
-        ),
-        (
             "systemctl disable ecs",
             (
                 "keeps docker or the ECS agent from starting, got 'systemctl disable ecs'; the host would not join the "
@@ -302,6 +295,19 @@ def test_parts_that_take_the_agent_away(line: str, said: str) -> None:
     assert host.part(f"#!/bin/bash\n{line}\n") == [
         Problem("host.agent", f"user_data_parts has a part that {said}")
     ]
+
+
+def test_a_part_that_sets_the_stop_timeout() -> None:
+    text = "#!/bin/bash\necho ECS_CONTAINER_STOP_TIMEOUT=5s >> /etc/ecs/ecs.config\n"
+    assert host.part(text) == []  # so Muster's own does, and a whole template of the user's may
+    assert host.check(P5, HostRequest(user_data_parts=[text])) == [
+        Problem(
+            "host.agent",
+            "user_data_parts has a part that sets the time between SIGTERM and SIGKILL, got "
+            "'ECS_CONTAINER_STOP_TIMEOUT='; the job's runtime would count by another; remove it, and give stop_timeout",
+        )
+    ]
+    assert host.check(P5, HostRequest(user_data_parts=[text.replace("STOP_", "START_")])) == []
 
 
 def test_parts_that_no_host_runs() -> None:

@@ -243,11 +243,7 @@ def test_all_options_together_are_within_the_limit():
 
 def test_each_part_keeps_the_rules_that_a_user_s_must():
     everything = HostSettings(stop_timeout=120, scratch=True, docker_on_scratch=True, file_systems=[FSX, EFS])
-    # But one: the stop timeout is Muster's own to set, once.
-    found = [problem for _, text in parts(everything) for problem in rules.part(text)]
-    assert [(each.rule, "got 'ECS_CONTAINER_STOP_TIMEOUT='" in each.message) for each in found] == [
-        ("host.agent", True)
-    ]
+    assert [problem for _, text in parts(everything) for problem in rules.part(text)] == []
 
 
 def test_own_parts_come_last_and_as_what_they_are():

@@ -110,7 +110,7 @@ def check(instance: InstanceType, request: HostRequest) -> List[Problem]:
         *hop_limit(request.hop_limit),
         *stop_timeout(request.stop_timeout_seconds),
         *mounts.mount_points(request.mount_points),
-        *(problem for text in request.user_data_parts for problem in part(text)),
+        *(problem for text in request.user_data_parts for problem in [*part(text), *stop_setting(text)]),
     ]
 
 
@@ -175,11 +175,21 @@ def code(text: str, where: str) -> List[Problem]:
         ("host.batch_settings", _BATCHS.search(text), _batchs),
         ("host.batch_settings", _OVERWRITES.search(text) or writes, _batchs),
         ("host.agent", _NO_TASK_NETWORK.search(text), _agent),
-        ("host.agent", _STOP.search(text), _stop),
         ("host.agent", _DISABLES.search(plain), _disables),
         ("host.deadlock", _WAITS.search(text) or _WAITS.search(plain), _waits),
     )
     return [Problem(rule, say(where, match.group(0))) for rule, match, say in checks if match]
+
+
+def stop_setting(text: str, where: str = "user_data_parts") -> List[Problem]:
+    """A part beside Muster's own leaves the stop timeout to it, which tells the job's runtime the same.
+
+    Args:
+        text: The part.
+        where: What the person wrote it in. Default: ``user_data_parts``.
+    """
+    match = _STOP.search(_COMMENT.sub("", text))
+    return [Problem("host.agent", _stop(where, match.group(0)))] if match else []
 
 
 def size(body: str) -> List[Problem]:
