@@ -110,7 +110,9 @@ def test_a_command_that_is_likely_a_mistake_is_warned_of(scope):
     ]
 
 
-@pytest.mark.parametrize("processes", [32, cdk.Token.as_number({"Ref": "Processes"}), None])
+@pytest.mark.parametrize(
+    "processes", [32, cdk.Token.as_number({"Ref": "Processes"}), None], ids=["cores", "token", "unset"]
+)
 def test_a_process_for_each_neuron_core_is_no_mistake(scope, processes):
     launcher = Launcher.torch("train.py", nproc_per_node=processes)
     job(scope, cluster(scope, instance_type="trn1.32xlarge"), launcher=launcher)
