@@ -1,6 +1,7 @@
 """Shared by all tests: no test may meet a real account."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,11 @@ UNIT = (
     "packaging/test_versions.py",
 )
 """Folders and files below tests/ that hold unit tests, but for what is marked slow."""
+
+
+def pytest_configure() -> None:
+    """Let tests send Ctrl-C also where the shell started them in the background, with SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
