@@ -74,9 +74,9 @@ def warm(rounds: int) -> dict[str, list[float]]:
 
 def many() -> dict[int, float]:
     """Return the seconds of apps by their number of clusters, each cluster in a stack of its own."""
-    import aws_cdk as cdk  # noqa: PLC0415
+    import aws_cdk as cdk  # noqa: PLC0415  likewise
 
-    from muster_cdk import GpuCluster  # noqa: PLC0415
+    from muster_cdk import GpuCluster  # noqa: PLC0415  likewise
 
     found = {}
     for number in (1, *CLUSTERS):  # the first one warms

@@ -211,7 +211,7 @@ def test_user_data_that_batch_cannot_merge(body: str, said: str) -> None:
         "#!/bin/bash\necho A=b | tee -a /etc/ecs/ecs.config",
         "#!/bin/bash\necho A=b | tee --append /etc/ecs/ecs.config >/dev/null",
         '#!/bin/bash\necho A=b >> "/etc/ecs/ecs.config"',
-        "#!/bin/bash\ncp /etc/ecs/ecs.config /root/before",
+        "#!/bin/bash\ncp /etc/ecs/ecs.config /var/tmp/before",
         "#cloud-config\nwrite_files:\n- path: /etc/ecs/ecs.config\n  append: true\n  content: A=b\n",
         "#cloud-config\nruncmd:\n- [systemctl, restart, --no-block, ecs]\n- [systemctl, restart, chronyd]\n",
         '#!/bin/bash\necho ECS_AVAILABLE_LOGGING_DRIVERS=\'["json-file","awslogs"]\' >> /etc/ecs/ecs.config',
